@@ -227,6 +227,10 @@ def check_threads(work):
         assert all(len(row["trace_id"]) == 32 and "stream" not in row for row in shown), shown
         text = run(work, "report", "--by", by, *words).stdout
         assert "HOST  TRACE" in text and "one   one.ttape" in text, text
+        for more in (["--format", "csv"], ["--format", "csv", "--columns", "name,host,trace"]):
+            lines = run(work, "report", "--by", by, *words, *more).stdout.splitlines()
+            assert "host,trace" in lines[0] and len(lines) == 3, lines
+            assert all(f"{host},{host}.ttape" in "".join(lines) for host in ("one", "two")), lines
     assert "HOST" not in run(work, "report", "t/one.ttape", "--by", "thread").stdout
 
 

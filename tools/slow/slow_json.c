@@ -64,8 +64,6 @@ static void put_call(struct printing *print, const ttape_longest_call *call)
         tool_json_text(json, "trace", print->view->input->name);
     else
         tool_json_number(json, "site", call->site);
-    put_module(print, call->site);
-    tool_json_place(json, print->view->reader, call->site);
     tool_json_string_if(json, "id", (ttape_string){id, strlen(tool_slow_id(call, id))});
     tool_json_number(json, "stream", call->stream);
     tool_json_number(json, "tid", tool_slow_tid(print->view, call));
@@ -83,6 +81,8 @@ static void put_call(struct printing *print, const ttape_longest_call *call)
     tool_json_number_if(json, "event", !call->is_found, call->enter_number);
     tool_json_number(json, "end_event", call->end_number);
     tool_json_number(json, "depth", call->depth);
+    put_module(print, call->site);
+    tool_json_place(json, print->view->reader, call->site);
     tool_json_values(json, "argument", print->view->reader, call->site, false, call->arguments,
                      call->argument_count);
     tool_json_values(json, "result", print->view->reader, call->site, true, call->results,
