@@ -26,6 +26,9 @@ void ttp_event_lost(void) { __atomic_add_fetch(&ttp_arena.head.lost, 1, __ATOMIC
 /* Room would have been made, or waited for, by calls that a filter may forbid. */
 static uint32_t overflow_reason(void)
 {
+#ifdef TTP_AGENT /* never makes one, and nobody has forbidden it */
+    return TTAPE_GAP_REASON_OVERFLOW;
+#endif
     return ttp_process.avoids_system_calls != 0 ? TTAPE_GAP_REASON_SANDBOX
                                                 : TTAPE_GAP_REASON_OVERFLOW;
 }
