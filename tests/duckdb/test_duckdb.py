@@ -2,6 +2,7 @@
 """The extension for DuckDB, in DuckDB: rows are the command's, whichever thread reads them; what is
 asked for by parameters is what WHERE would keep; damage is named, or left out."""
 import json
+import os
 import subprocess
 import tempfile
 from collections import Counter
@@ -11,8 +12,15 @@ import duckdb_session
 from duckdb_session import ENDED, SOURCE, TOOL, Session, check_sums, make, quoted, run
 
 
+ALWAYS = ("all-kinds", "clock-steps", "coroutines", "no-summary", "paths")
+
+
 def good_vectors():
-    return [vector for vector in sorted((SOURCE / "spec" / "vectors").glob("*.ttape"))
+    every = 1 if os.environ.get("TTAPE_THOROUGH") == "1" else 3
+    vectors = sorted((SOURCE / "spec" / "vectors").glob("*.ttape"))
+    chosen = [vector for i, vector in enumerate(vectors)
+              if i % every == 0 or vector.stem in ALWAYS]
+    return [vector for vector in chosen
             if subprocess.run([TOOL, "verify", "-q", vector], check=False,
                               capture_output=True).returncode == 0]
 
@@ -231,7 +239,7 @@ def refusals(session, trace):
 def main():
     duckdb_session.need_duckdb()
     vectors = good_vectors()
-    assert len(vectors) > 40, len(vectors)
+    assert len(vectors) > 20, len(vectors)
     with tempfile.TemporaryDirectory(prefix="ttape-duckdb.") as folder, Session() as session:
         trace = make(Path(folder) / "a.ttape")
         same_events(session, [trace, *vectors])
