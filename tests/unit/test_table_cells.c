@@ -52,8 +52,15 @@ START_TEST(a_name_keeps_its_end)
 }
 END_TEST
 
+START_TEST(a_name_in_a_tree_keeps_its_place)
+{
+    shows("    std::__detail::_Map_base<...>::at", "    ..._Map_base<...>::at       x");
+}
+END_TEST
+
 START_TEST(others_keep_their_beginning)
 {
+    shows("  [2,264 shorter calls: a::b x 9, c::d]", "  [2,264 shorter calls: a::...  x");
     shows("a_function_whose_name_does_not_fit", "a_function_whose_name_does_...  x");
     shows("one::function < of::another < of::a::third", "one::function < of::another...  x");
 }
@@ -74,6 +81,7 @@ int main(void)
     tcase_add_test(tests, what_fits_is_whole);
     tcase_add_test(tests, a_name_keeps_its_end);
     tcase_add_test(tests, a_path_keeps_its_end);
+    tcase_add_test(tests, a_name_in_a_tree_keeps_its_place);
     tcase_add_test(tests, others_keep_their_beginning);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

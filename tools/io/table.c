@@ -262,7 +262,7 @@ static size_t scopes_bytes(const char *text, size_t size_bytes, size_t columns)
     int depth = 0;
     if (tool_text_columns(text, end) <= columns)
         return 0;
-    for (size_t i = 0; i + 1 < end; i++) {
+    for (size_t i = 0; i + 1 < end && (depth != 0 || text[i] != ' '); i++) {
         depth += (text[i] == '<' || text[i] == '(') - (text[i] == '>' || text[i] == ')');
         if (depth != 0 || text[i] != ':' || text[i + 1] != ':')
             continue;
@@ -277,8 +277,17 @@ static size_t scopes_bytes(const char *text, size_t size_bytes, size_t columns)
 static size_t put_cut(struct tool_output *out, const char *text, size_t size_bytes, size_t columns,
                       bool keeps_end)
 {
-    size_t mark = strlen(CUT) < columns ? strlen(CUT) : columns;
-    size_t left = columns > 2 * mark ? scopes_bytes(text, size_bytes, columns - mark) : 0;
+    size_t mark = strlen(CUT) < columns ? strlen(CUT) : columns, indent = 0;
+    while (indent < size_bytes && text[indent] == ' ') /* of a tree */
+        indent++;
+    size_t left = columns > 2 * mark + indent
+                      ? scopes_bytes(text + indent, size_bytes - indent, columns - mark - indent)
+                      : 0;
+    indent = left != 0 ? indent : 0;
+    put_blanks(out, indent);
+    text += indent;
+    size_bytes -= indent;
+    columns -= indent;
     if (keeps_end)
         left =
             tool_text_cut(text, size_bytes, tool_text_columns(text, size_bytes) - (columns - mark));
@@ -288,11 +297,11 @@ static size_t put_cut(struct tool_output *out, const char *text, size_t size_byt
         tool_output_bytes(out, CUT, mark);
     if (wanted <= room) {
         tool_output_bytes(out, text + left, rest);
-        return columns - room + wanted;
+        return indent + columns - room + wanted;
     }
     tool_output_bytes(out, text + left, tool_text_cut(text + left, rest, room - mark));
     tool_output_bytes(out, CUT, mark);
-    return columns;
+    return indent + columns;
 }
 
 static void put_cell(struct tool_output *out, const struct tool_table *table,
