@@ -46,7 +46,7 @@ def check_system_calls(checks, folder):
     checks.that(all(len(line) <= screen.COLUMNS for line in lines), "no line is too long", lines)
     checks.that(screen.has(lines, r"openat\(.* main$"), "who called", lines)
     once = ['openat(AT_FDCWD, "nofile", O_RDWR|O_CLOEXEC) = -1 ENOENT', "FUTEX_WAIT_PRIVATE, 42078"]
-    twice = ["alarm" + "(42)", "inotify_init1(0x80000)", 'chown("nofile", -1, -1)',
+    twice = ["alarm" + "(42)", "inotify_init1(IN_CLOEXEC)", 'chown("nofile", -1, -1)',
              'chown("nofile", 4207869677, 1001) = -1 ENOENT']
     for words, wanted in ((["dump"], once + twice), (["slow", "--limit", "40"], once + twice),
                           (["tree", "--full"], once), (["last", "--all"], once)):

@@ -3,6 +3,7 @@
 #include "tools/kernel/flags/kernel_flags.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "tools/kernel/flags/kernel_flag_sets.h"
 #include "tools/kernel/flags/kernel_modes.h"
@@ -385,6 +386,10 @@ static bool put_made(struct tool_output *out, unsigned char letter, uint64_t val
     return true;
 }
 
+/* Of the other sets: flags of mlockall, umount2, swapon, setxattr, inotify, timerfd, signalfd4,
+ * splice, sync_file_range, preadv2, pidfd_open, close_range. */
+#define MORE_INTS "bcefghijklmpru"
+
 bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value)
 {
     bool is_more = ((unsigned char)letter & 0x80) != 0;
@@ -394,7 +399,7 @@ bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value)
         return true;
     if (set->words == NULL)
         return false;
-    if (!is_more || set->kind == TOOL_KERNEL_CODES)
+    if (!is_more || set->kind == TOOL_KERNEL_CODES || strchr(MORE_INTS, letter & 127) != NULL)
         value &= UINT32_MAX; /* these are int */
     if (set->kind == TOOL_KERNEL_FLAGS) {
         put_bits(out, set, value, false);
