@@ -20,6 +20,7 @@ static int fail_absent(const char *verb)
     }
 
 VERB_ABSENT(record)
+VERB_ABSENT(attach)
 VERB_ABSENT(control)
 VERB_ABSENT(recover)
 
