@@ -1,12 +1,34 @@
 /* What the hooks ask for in a program that was started for recording, and what the answer is where
  * it was attached to: its blocks are all mapped, it has no further memory, and nothing is patched
  * for faults, values or branches. */
+#include <string.h>
+
 #include "recorder/runtime/agent/agent.h"
 #include "recorder/runtime/branch/branch_state.h"
 #include "recorder/runtime/faults/faults.h"
 #include "recorder/runtime/library/library_values.h"
 
 struct ttp_branch_settings ttp_branch_settings;
+
+/* -- what compilers call where structures are set or copied; by loops that they do not see
+ * through, as the program may have the direction flag set -- */
+
+void *memset(void *to, int value, size_t bytes)
+{
+    volatile uint8_t *at = to;
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = (uint8_t)value;
+    return to;
+}
+
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
+{
+    volatile uint8_t *at = to;
+    const uint8_t *byte = from;
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = byte[i];
+    return to;
+}
 
 /* -- blocks -- */
 
