@@ -179,6 +179,17 @@ static bool is_told(const struct ttp_encode *e, uint32_t image)
     return ttp_image_at(e, image)->layout != TTAPE_NONE;
 }
 
+/* A link of the kernel's own (/proc/self/exe) means another file to each who asks. */
+static bool is_name(const char *link, size_t size_bytes)
+{
+    static const char *const kernels[] = {"/proc/", "/dev/"};
+    bool is_kernels = false;
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        is_kernels = is_kernels || (size_bytes > strlen(kernels[i]) &&
+                                    memcmp(link, kernels[i], strlen(kernels[i])) == 0);
+    return size_bytes > 0 && link[0] == '/' && !is_kernels;
+}
+
 /* The program's path; behind a 0 byte that of a link. */
 static ttape_status take_path(struct ttp_image *image, const char *text, size_t size_bytes,
                               ttape_error *err)
@@ -187,9 +198,10 @@ static ttape_status take_path(struct ttp_image *image, const char *text, size_t 
     image->path = strndup(text, size_bytes);
     if (image->path == NULL)
         return ttp_fail_memory(err);
-    if (end == NULL || end + 1 == text + size_bytes || end[1] != '/')
+    size_t link_bytes = end == NULL ? 0 : size_bytes - (size_t)(end + 1 - text);
+    if (end == NULL || !is_name(end + 1, link_bytes))
         return TTAPE_OK;
-    image->link = strndup(end + 1, size_bytes - (size_t)(end + 1 - text));
+    image->link = strndup(end + 1, link_bytes);
     return image->link == NULL ? ttp_fail_memory(err) : TTAPE_OK;
 }
 

@@ -103,6 +103,8 @@ def check_children(checks, run):
                     f"{engine}: {run.processes()}")
     run.record("--syscalls", "--", "/bin/sh", "-c", "cd bin; ./tool; exit 0")
     checks.that("tool" in run.processes(), f"from another folder: {run.processes()}")
+    run.record("--syscalls", "--", "/bin/sh", "-c", "exec /proc/self/exe -c :")
+    checks.that("exe" not in run.processes(), f"a link of the kernel's: {run.processes()}")
     script = run.folder / "words"
     script.write_text("#!/bin/sh\nexec ./bin/tool\n", encoding="utf-8")
     script.chmod(0o755)
