@@ -135,10 +135,24 @@ static void ask_values(struct tool_record_session *session)
     }
 }
 
+/* The hooks of a process that runs record no values. */
+static bool lacks_values(const struct tool_record_session *session)
+{
+    bool wants_values = false;
+    for (uint32_t i = 0; session->joins && i < tool_record_rule_count(&session->rules); i++) {
+        struct tool_record_wants wants = tool_record_filter_wants(&session->rules, i);
+        wants_values = wants_values || wants.arguments || wants.results;
+    }
+    return wants_values;
+}
+
 /* Who sees what, and what that needs. */
 static int choose_engine(struct tool_record_session *session, ttape_recording_options *o,
                          const char *command_name)
 {
+    if (lacks_values(session))
+        return tool_usage(session->verb, "a condition on arguments or results: those of a process "
+                                         "that runs are not recorded; conditions on times go");
     ask_values(session);
     tool_record_rules_apply(&session->rules, &o->rules);
     tool_record_filter_judge(&session->rules, &o->conditions, &o->start_off);
