@@ -54,6 +54,12 @@ int main(void)
 }
 """
 
+RUNNING = """
+#include <unistd.h>
+__attribute__((noinline)) int answer(int n) { return usleep(1000) + n; }
+int main(void) { int n = 0; for (;;) n = answer(n); }
+"""
+
 
 def commands(text):
     """Commands of blocks and of code in sentences, in their order; without comments."""
@@ -89,6 +95,8 @@ def prepare(work):
     run(work, "gcc -O2 -finstrument-functions -o minilang examples/minilang/*.c")
     run(work, "gcc -finstrument-functions -o server server.c")
     run(work, "gcc -g -O2 -finstrument-functions -o prog prog.c")
+    work.joinpath("running.c").write_text(RUNNING, encoding="utf-8")
+    run(work, "gcc -O1 -o running running.c")
     run(work, "tracetape record -o minilang.ttape -- ./minilang 2")
     run(work, "tracetape record ./prog")
 
@@ -100,6 +108,8 @@ BLOCKS = f"-L{COMMAND.parent} -Wl,--whole-archive -ltracetape-blocks -Wl,--no-wh
 def run(work, line, status=0):
     line = line.replace("$(pkg-config --libs tracetape-blocks)", BLOCKS)
     path = f"{COMMAND.parent}:{os.environ['PATH']}"
+    if "$PID" in line:
+        line = f"./running & PID=$!; trap 'kill $PID' EXIT; {line}"
     if line.startswith("tracetape view "): # serves until it is interrupted
         line, status = f"timeout -s INT 1 {line}", 124
     done = subprocess.run(["bash", "-c", line], cwd=work, capture_output=True, text=True,
