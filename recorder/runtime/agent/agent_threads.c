@@ -56,19 +56,32 @@ static inline __attribute__((always_inline)) uint32_t id_in(uint64_t block)
     return *(const uint32_t *)(block + ttp_agent_shared.thread_id_at);
 }
 
-/* The stream of the thread before has ended, with what it has recorded. */
+static bool is_filled_by(const struct ttp_block_head *block, const struct ttp_thread_state *state)
+{
+    return __atomic_load_n(&block->serial, __ATOMIC_ACQUIRE) == state->serial;
+}
+
+/* The stream of the thread before has ended, with what it has recorded. The recorder may have seen
+ * that it is gone: then its block is free, or another thread's. */
 static void end_stream(struct ttp_thread_state *state)
 {
     uint64_t at = state->cursor;
     if ((at & TTP_NO_BLOCK) != 0 || at == 0)
         return;
-    uint64_t block = (ttp_has_room(at) ? at : at - TTP_BLOCK_HEAD_BYTES) & ~TTP_BLOCK_MASK;
+    struct ttp_block_head *block =
+        (struct ttp_block_head *)((ttp_has_room(at) ? at : at - TTP_BLOCK_HEAD_BYTES) &
+                                  ~TTP_BLOCK_MASK);
     uint32_t filling = state->process_id << 2 | TTP_BLOCK_FILLING;
     uint32_t done = state->process_id << 2 | TTP_BLOCK_DONE;
-    if (ttp_arena_holds(block))
-        (void)__atomic_compare_exchange_n(
-            &ttp_process.block_states[ttp_arena_index((struct ttp_block_head *)block)], &filling,
-            done, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    if (!ttp_arena_holds((uint64_t)block) || !is_filled_by(block, state))
+        return;
+    uint32_t *block_state = &ttp_process.block_states[ttp_arena_index(block)];
+    bool is_ended = __atomic_compare_exchange_n(block_state, &filling, done, false,
+                                                __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (is_ended && !is_filled_by(block, state)) /* it became another's just now */
+        (void)__atomic_compare_exchange_n(block_state, &done,
+                                          state->process_id << 2 | TTP_BLOCK_FILLING, false,
+                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static void begin_state(uint32_t number)
