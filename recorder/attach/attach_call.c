@@ -204,17 +204,23 @@ static bool go_to_call(pid_t tid)
            is_call_stop(status);
 }
 
-/* From the end of a call back to where it was stopped: only from there calls are restarted. */
+/* Its registers are of a call of ours from here on: whoever lets it go then lets it return over the
+ * frame, which has its mask. Only then may signals be held off. */
+static bool enter(const struct calling *c, const struct user_regs_struct *r)
+{
+    return ptrace(PTRACE_SETREGS, c->task->tid, NULL, r) == 0 && set_mask(c->task->tid, UINT64_MAX);
+}
+
+/* From the end of a call to a stop like the one before: only from there calls are restarted. Until
+ * its mask is its own again, its registers would have it return over the frame. */
 static bool go_back(const struct calling *c)
 {
     int status;
     pid_t tid = c->task->tid;
-    bool is_back = ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
-    is_back &= ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
-               ptrace(PTRACE_CONT, tid, NULL, NULL) == 0 && ttp_stop_wait(tid, &status) &&
-               WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
-    is_back &= set_mask(tid, c->mask);
-    return is_back && ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
+    return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
+           ptrace(PTRACE_CONT, tid, NULL, NULL) == 0 && ttp_stop_wait(tid, &status) &&
+           WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP && set_mask(tid, c->mask) &&
+           ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
 }
 
 /* Whether it is in a restartable sequence, in which it would not go on when the kernel has seen it
@@ -259,13 +265,13 @@ static bool begin(struct calling *c, struct ttp_stop *stop, struct frame *frame)
         !read_state(tid, frame))
         return false;
     fill_context(&frame->context, &c->saved, c->mask);
-    return set_mask(tid, UINT64_MAX);
+    return true;
 }
 
 static void give_up(const struct calling *c)
 {
-    (void)ptrace(PTRACE_SETREGS, c->task->tid, NULL, &c->saved);
     (void)set_mask(c->task->tid, c->mask);
+    (void)ptrace(PTRACE_SETREGS, c->task->tid, NULL, &c->saved);
 }
 
 bool ttp_call(struct ttp_stop *stop, const struct ttp_call_places *places,
@@ -292,8 +298,8 @@ bool ttp_call(struct ttp_stop *stop, const struct ttp_call_places *places,
         r.r10 = called->arguments[3];
         r.r8 = called->arguments[4];
         r.r9 = called->arguments[5];
-        is_done = ptrace(PTRACE_SETREGS, tid, NULL, &r) == 0 && go_to_call(tid) &&
-                  go_to_call(tid) && ptrace(PTRACE_GETREGS, tid, NULL, &r) == 0;
+        is_done = enter(&c, &r) && go_to_call(tid) && go_to_call(tid) &&
+                  ptrace(PTRACE_GETREGS, tid, NULL, &r) == 0;
         called->result = (int64_t)r.rax;
         is_done = is_done && go_back(&c);
     }
@@ -303,7 +309,8 @@ bool ttp_call(struct ttp_stop *stop, const struct ttp_call_places *places,
     return is_done;
 }
 
-/* Its calls pass; that of the frame's end does not: the registers are set by us. */
+/* Its calls pass; that of the frame's end does not: the registers are set by us. Until then it is
+ * about to make that call once more. */
 static bool run_until_return(const struct calling *c)
 {
     pid_t tid = c->task->tid;
@@ -315,6 +322,8 @@ static bool run_until_return(const struct calling *c)
             break;
     }
     r.orig_rax = UINT64_MAX; /* it is not made */
+    r.rax = SYS_rt_sigreturn;
+    r.rip -= 2;
     return ptrace(PTRACE_SETREGS, tid, NULL, &r) == 0 && go_to_call(tid) && go_back(c);
 }
 
@@ -336,7 +345,7 @@ bool ttp_call_code(struct ttp_stop *stop, uint64_t begin_at, uint64_t frame_at, 
         r.rip = begin_at;
         r.orig_rax = UINT64_MAX;
         r.eflags &= ~UINT64_C(0x500); /* direction, single steps */
-        is_done = ptrace(PTRACE_SETREGS, tid, NULL, &r) == 0 && run_until_return(&c);
+        is_done = enter(&c, &r) && run_until_return(&c);
     }
     if (!is_done)
         give_up(&c);

@@ -21,6 +21,7 @@ KILLS = setting.cut(range(1, 600), (5, 31, 44, 61, 83, 131, 190, 280))
 FIRST = setting.cut(["busy"], [])
 # However long a busy machine lets it run.
 MOST = ("--max-size", "256K")
+ALL_BLOCKED = "fffffffffffbfeff"
 FILTERED = ("-F", "^(answer|descend|mix|serve)$", "--min-time", "10ns")
 EVENTS = 500
 GIVE_UP = 120
@@ -76,7 +77,15 @@ class Program:
                 "ours": [line for line in self.proc("maps").splitlines() if "tracetape" in line],
                 "descriptors": sorted(name for name in os.listdir(f"/proc/{self.pid}/fd")
                                       if self.is_own(name)),
-                "mask": re.search(r"^SigBlk:.*", self.proc("status"), re.M)[0]}
+                "mask": self.mask()}
+
+    def mask(self):
+        """While it forks, the C library blocks all signals: that is waited for."""
+        def get():
+            return re.search(r"^SigBlk:\s*(\w+)", self.proc("status"), re.M)[1]
+        seen = [ALL_BLOCKED]
+        until("a mask of its own", lambda: seen.append(get()) or seen[-1] != ALL_BLOCKED)
+        return seen[-1]
 
     def is_own(self, name):
         try:
