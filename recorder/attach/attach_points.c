@@ -66,14 +66,15 @@ static bool look_at_stack(struct ttp_points *points, const struct ttp_stop *stop
         const struct ttp_map *map = ttp_maps_at(maps, sp);
         uint64_t from = sp & ~UINT64_C(7), next = 0;
         if (map == NULL || !map->can_read)
-            return false;
+            return i > 0; /* words that look like a frame, and lead to no stack, are none */
         uint64_t bytes = map->end - from < STACK_MOST ? map->end - from : STACK_MOST;
         uint64_t *words = malloc(bytes);
-        bool is_seen = words != NULL && ttp_memory_read(stop->memory, from, words, bytes) &&
-                       look_through(points, words, bytes / 8, &next);
+        bool is_read = words != NULL && ttp_memory_read(stop->memory, from, words, bytes);
+        bool is_seen = is_read && look_through(points, words, bytes / 8, &next);
+        bool is_none = words != NULL && !is_read && i > 0;
         free(words);
         if (!is_seen)
-            return false;
+            return is_none;
         sp = next >= map->start && next < map->end ? 0 : next; /* else it was seen with the rest */
     }
     return true;

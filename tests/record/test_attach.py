@@ -17,7 +17,7 @@ import traces
 WORDS = {"threads": ["threads", "3", "waits", "starts"], "forks": ["forks", "threads", "1"],
          "signals": ["signals", "coroutines", "faults"]}
 CYCLES = setting.cut(50, 5)
-KILLS = setting.cut(range(1, 600), (5, 31, 44, 61, 83, 131, 190, 280))
+KILLS = setting.cut(range(1, 600), ())
 FIRST = setting.cut(["busy"], [])
 # However long a busy machine lets it run.
 MOST = ("--max-size", "256K")
@@ -216,7 +216,8 @@ def main():
             setting.skip("this machine lacks rdfsbase")
         test_refusals(checks, work)
         test_cycles(checks, work)
-        test_kills(checks, work)
+        if KILLS:
+            test_kills(checks, work)
     checks.verdict()
 
 
