@@ -15,7 +15,7 @@ VECTOR = str(pathlib.Path(os.environ["TTAPE_SRC"]) / "spec" / "vectors" / "value
 PAINT = 'paint(path="/a", color=GREEN) = -3'
 ODD = "odd(flags=READ|SYNC, more=9, key=97 'a', at=0x1f00, is_last=true, 7, 8)"
 ODD_RESULT = " = 0x1f00, is_last=true, 7"
-OPEN = "open(pathname=5, flags=9) = 5"
+OPEN = "open(pathname=5, flags=O_WRONLY|0x8) = 5"
 failures = []
 
 
@@ -61,6 +61,7 @@ def check_json():
     check(lines[2]["value_constants"] == ["READ|SYNC"] + [None] * 6, f"{lines[2]}")
     check(lines[3]["value_names"] == ["pathname", "flags"] and "value_types" not in lines[3],
           f"{lines[3]}")
+    check(lines[3]["value_constants"] == [None, "O_WRONLY|0x8"], f"{lines[3]}")
     check("value_names" not in lines[4], f"{lines[4]}")
     check_call(json.loads(run("slow", "--json", VECTOR))["calls"][0], "argument", "slow")
     check_call(json.loads(run("tree", "--json", VECTOR))["nodes"][1], "argument", "tree")
@@ -74,7 +75,7 @@ def check_table():
     recorded = (source / "recorder" / "arena" / "prototypes.h").read_text()
     named = (source / "tools" / "values" / "parameter_names.c").read_text()
     letters = dict(re.findall(r'\{"(\w+)", "(\w+)"\}', recorded))
-    names = re.findall(r'\{"(\w+)", "([\w ]+)"\}', named)
+    names = re.findall(r'\{"(\w+)", "([\w /]+)"\}', named)
     check([name for name, _ in names] == sorted(name for name, _ in names), "names are not sorted")
     check(len(letters) > 150, f"{len(letters)} prototypes")
     for function, parameters in letters.items():
@@ -97,8 +98,8 @@ def check_library(folder):
         '5 7 enter opener "a" 66\n6 7 exit opener\n',
         "7 7 enter malloc 64\n8 7 enter deep\n9 7 exit deep\n")))
     for verb in ("dump", "tree", "last"):
-        wants(run(verb, trace), 'open(pathname="a", flags=66) = 3', "read(3, 0x1000, 10, 11) = 0",
-              'opener("a", 66)', "malloc(size=64)")
+        wants(run(verb, trace), 'open(pathname="a", flags=O_RDWR|O_CREAT) = 3',
+              "read(3, 0x1000, 10, 11) = 0", 'opener("a", 66)', "malloc(size=64)")
     check(run("last", trace).count("malloc(size=64)") == 2, "open frames have values")
 
 

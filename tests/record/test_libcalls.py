@@ -169,6 +169,12 @@ def check_values(checks, work):
     wanted = done.out.decode().splitlines()
     checks.that(len(wanted) >= 30, f"values: {len(wanted)} lines")
     checks.equal([line for line in wanted if line not in shown], [], "values")
+    found = setting.tracetape("dump", "--filter", "access(mode & R_OK), kill(sig=SIGCONT)", trace)
+    checks.equal(re.findall(r"(?:access|kill)\(\w+=[^,]*, (.*)\)", found.out.decode()),
+                 ["mode=R_OK", "sig=SIGCONT"], "values: constants in filters")
+    done = setting.tracetape("dump", "--format", "ndjson", "--filter", "lseek", trace)
+    checks.equal(json.loads(done.out.splitlines()[0])["value_constants"],
+                 [None, None, "SEEK_CUR"], "values: words in JSON")
     setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, "--libcalls", "--", program],
                 timeout=60)
     checks.that("zero" not in setting.tracetape("dump", trace).out.decode(), "without --args")

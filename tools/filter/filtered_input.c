@@ -26,6 +26,9 @@ struct filtering {
     struct tool_symbols *symbols; /* of rules about sizes; NULL: there are none */
     uint64_t unsized_count;       /* functions whose size nobody knows */
     uint64_t damage_count;
+    const char *constant; /* the last that was looked for, of a rule */
+    int64_t constant_value;
+    bool is_constant;
     int status;
 };
 
@@ -121,11 +124,17 @@ static uint32_t find_argument(void *context, uint32_t site, ttape_string name, u
     return tool_parameter_number(words_of(f, site, &names), name);
 }
 
-/* What a system call returns that has failed: ENOENT. */
+/* ENOENT, O_CREAT: the same for all sites, and asked for at each call. */
 static bool find_constant(void *context, uint32_t site, ttape_string name, int64_t *value)
 {
-    (void)context, (void)site;
-    return tool_kernel_error_number(name, value);
+    struct filtering *f = context;
+    (void)site;
+    if (f->constant != name.data) {
+        f->constant = name.data;
+        f->is_constant = tool_kernel_find_constant(name, &f->constant_value);
+    }
+    *value = f->constant_value;
+    return f->is_constant;
 }
 
 static void note_damage(void *context, const ttape_error *error)

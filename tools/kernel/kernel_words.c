@@ -14,7 +14,7 @@
 
 /* ---- one argument ---- */
 
-static void put_number(struct tool_output *out, char letter, uint64_t value)
+void tool_kernel_put_number(struct tool_output *out, char letter, uint64_t value)
 {
     switch (letter) {
     case 'd':
@@ -135,7 +135,7 @@ static void put_plain(struct tool_output *out, const struct tool_call_values *ca
     else if (value->type == TTAPE_VALUE_NULL)
         tool_output_text(out, "NULL");
     else
-        put_number(out, letter, value->number);
+        tool_kernel_put_number(out, letter, value->number);
 }
 
 /* ---- calls ---- */

@@ -27,6 +27,8 @@ bool tool_kernel_has_path(const struct tool_call_values *call, const char *path)
 /* One of its arguments is this descriptor. */
 bool tool_kernel_has_descriptor(const struct tool_call_values *call, int32_t descriptor);
 
+/* One argument, by its letter (kernel_calls.h). */
+void tool_kernel_put_number(struct tool_output *out, char letter, uint64_t value);
 /* "(AT_FDCWD, ...)"; nothing where no arguments were recorded. */
 void tool_kernel_put_arguments(struct tool_output *out, const struct tool_call_values *call);
 /* " = -1 ENOENT (No such file or directory)"; nothing where no result was recorded. */

@@ -1,4 +1,5 @@
-/* As in sections 2 and 3 of the manual. Functions without parameters are not here. */
+/* As in sections 2 and 3 of the manual. Functions without parameters are not here. Behind a slash
+ * stands the letter whose words a parameter has (kernel_calls.h). */
 #include <string.h>
 
 #include "base/text.h"
@@ -14,20 +15,20 @@ static const struct function functions[] = {
     {"_exit", "status"},
     {"abs", "j"},
     {"accept", "sockfd addr addrlen"},
-    {"access", "pathname mode"},
+    {"access", "pathname mode/A"},
     {"atoi", "nptr"},
     {"atol", "nptr"},
     {"bind", "sockfd addr addrlen"},
     {"bindtextdomain", "domainname dirname"},
     {"calloc", "nmemb size"},
     {"chdir", "path"},
-    {"chmod", "pathname mode"},
+    {"chmod", "pathname mode/m"},
     {"chown", "pathname owner group"},
-    {"clock_gettime", "clockid tp"},
+    {"clock_gettime", "clockid/c tp"},
     {"close", "fd"},
     {"closedir", "dirp"},
     {"connect", "sockfd addr addrlen"},
-    {"creat", "pathname mode"},
+    {"creat", "pathname mode/m"},
     {"dcgettext", "domainname msgid category"},
     {"dlclose", "handle"},
     {"dlopen", "filename flags"},
@@ -39,9 +40,9 @@ static const struct function functions[] = {
     {"execvp", "file argv"},
     {"exit", "status"},
     {"fchdir", "fd"},
-    {"fchmod", "fd mode"},
+    {"fchmod", "fd mode/m"},
     {"fclose", "stream"},
-    {"fcntl", "fd cmd"},
+    {"fcntl", "fd cmd/F"},
     {"fdopen", "fd mode"},
     {"feof", "stream"},
     {"ferror", "stream"},
@@ -56,7 +57,7 @@ static const struct function functions[] = {
     {"fread", "ptr size nmemb stream"},
     {"free", "ptr"},
     {"fscanf", "stream format"},
-    {"fseek", "stream offset whence"},
+    {"fseek", "stream offset whence/W"},
     {"fsync", "fd"},
     {"ftell", "stream"},
     {"ftruncate", "fd length"},
@@ -72,13 +73,13 @@ static const struct function functions[] = {
     {"getpwnam", "name"},
     {"getpwuid", "uid"},
     {"gettimeofday", "tv tz"},
-    {"ioctl", "fd request argp"},
+    {"ioctl", "fd request/I argp"},
     {"isatty", "fd"},
-    {"kill", "pid sig"},
+    {"kill", "pid sig/g"},
     {"lgetfilecon", "path con"},
     {"link", "oldpath newpath"},
     {"listen", "sockfd backlog"},
-    {"lseek", "fd offset whence"},
+    {"lseek", "fd offset whence/W"},
     {"lstat", "pathname statbuf"},
     {"malloc", "size"},
     {"memchr", "s c n"},
@@ -86,15 +87,15 @@ static const struct function functions[] = {
     {"memcpy", "dest src n"},
     {"memmove", "dest src n"},
     {"memset", "s c n"},
-    {"mkdir", "pathname mode"},
+    {"mkdir", "pathname mode/m"},
     {"mkstemp", "template"},
-    {"mmap", "addr length prot flags fd offset"},
-    {"mprotect", "addr len prot"},
+    {"mmap", "addr length prot/P flags/M fd offset"},
+    {"mprotect", "addr len prot/P"},
     {"munmap", "addr length"},
     {"nanosleep", "req rem"},
-    {"open", "pathname flags"},
-    {"open64", "pathname flags"},
-    {"openat", "dirfd pathname flags"},
+    {"open", "pathname flags/o"},
+    {"open64", "pathname flags/o"},
+    {"openat", "dirfd/a pathname flags/o"},
     {"opendir", "name"},
     {"perror", "s"},
     {"pipe", "pipefd"},
@@ -109,31 +110,31 @@ static const struct function functions[] = {
     {"putenv", "string"},
     {"puts", "s"},
     {"qsort", "base nmemb size compar"},
-    {"raise", "sig"},
+    {"raise", "sig/g"},
     {"read", "fd buf count"},
     {"readdir", "dirp"},
     {"readlink", "pathname buf bufsiz"},
     {"realloc", "ptr size"},
     {"realpath", "path resolved_path"},
-    {"recv", "sockfd buf len flags"},
+    {"recv", "sockfd buf len flags/G"},
     {"remove", "pathname"},
     {"rename", "oldpath newpath"},
     {"rmdir", "pathname"},
     {"select", "nfds readfds writefds exceptfds"},
-    {"send", "sockfd buf len flags"},
+    {"send", "sockfd buf len flags/G"},
     {"setenv", "name value overwrite"},
     {"setlocale", "category locale"},
     {"setvbuf", "stream buf mode size"},
-    {"shutdown", "sockfd how"},
-    {"sigaction", "signum act oldact"},
-    {"signal", "signum handler"},
+    {"shutdown", "sockfd how/h"},
+    {"sigaction", "signum/g act oldact"},
+    {"signal", "signum/g handler"},
     {"sleep", "seconds"},
     {"snprintf", "str size format"},
-    {"socket", "domain type protocol"},
+    {"socket", "domain/N type/K protocol"},
     {"sprintf", "str format"},
     {"srand", "seed"},
     {"stat", "pathname statbuf"},
-    {"statx", "dirfd pathname flags mask statxbuf"},
+    {"statx", "dirfd/a pathname flags/T mask/X statxbuf"},
     {"strcasecmp", "s1 s2"},
     {"strcat", "dest src"},
     {"strchr", "s c"},
@@ -156,13 +157,13 @@ static const struct function functions[] = {
     {"tolower", "c"},
     {"toupper", "c"},
     {"truncate", "path length"},
-    {"umask", "mask"},
+    {"umask", "mask/m"},
     {"ungetc", "c stream"},
     {"unlink", "pathname"},
     {"unsetenv", "name"},
     {"usleep", "usec"},
     {"wait", "wstatus"},
-    {"waitpid", "pid wstatus options"},
+    {"waitpid", "pid wstatus options/w"},
     {"write", "fd buf count"},
 };
 
@@ -188,10 +189,16 @@ const char *tool_parameter_names(ttape_string function)
 uint32_t tool_parameter_number(const char *names, ttape_string name)
 {
     for (uint32_t place = 0; *names != '\0'; place++) {
-        size_t size = strcspn(names, " ");
-        if (ttp_is_same_text((ttape_string){names, size}, name))
+        if (ttp_is_same_text((ttape_string){names, strcspn(names, "/ ")}, name))
             return place;
-        names += size + (names[size] == ' ');
+        names += strcspn(names, " ");
+        names += *names == ' ';
     }
     return TTAPE_NONE;
+}
+
+char tool_parameter_letter(const char *names)
+{
+    const char *behind = names + strcspn(names, "/ ");
+    return *behind == '/' ? behind[1] : '\0';
 }

@@ -5,24 +5,37 @@
 #include <stdlib.h>
 
 #include "tools/io/dump_values.h"
+#include "tools/values/parameter_names.h"
 #include "tools/values/value_parts.h"
 
 enum part { NAMES, TYPES, CONSTANTS };
+
+/* A value that is one of a list, in words; false: in none. */
+static bool put_constant(struct tool_output *words, struct tool_value_names *names,
+                         const ttape_value *value, uint32_t index)
+{
+    const ttape_value_name *type = tool_value_type(names, index);
+    bool is_integer = value->type == TTAPE_VALUE_UNSIGNED || value->type == TTAPE_VALUE_SIGNED;
+    char letter = tool_parameter_letter(names->words);
+    if (*names->words != '\0')
+        (void)tool_next_value_name(names, index);
+    if (letter != '\0')
+        return tool_put_kernel_words(words, value, letter);
+    return type != NULL && type->constant_count != 0 && is_integer &&
+           tool_put_enumeration(words, value, type);
+}
 
 /* What is known of a value: "" for nothing. `words` is room for constants. */
 static ttape_string part_of(enum part part, struct tool_value_names *names,
                             const ttape_value *value, uint32_t index, struct tool_output *words)
 {
     const ttape_value_name *type = tool_value_type(names, index);
-    bool is_integer = value->type == TTAPE_VALUE_UNSIGNED || value->type == TTAPE_VALUE_SIGNED;
     if (part == NAMES)
         return tool_next_value_name(names, index);
-    if (type == NULL)
-        return (ttape_string){"", 0};
     if (part == TYPES)
-        return type->type;
+        return type != NULL ? type->type : (ttape_string){"", 0};
     words->size_bytes = 0;
-    if (type->constant_count == 0 || !is_integer || !tool_put_enumeration(words, value, type))
+    if (!put_constant(words, names, value, index))
         return (ttape_string){"", 0};
     return (ttape_string){words->data, words->size_bytes};
 }

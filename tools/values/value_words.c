@@ -93,8 +93,8 @@ ttape_string tool_next_value_name(struct tool_value_names *names, uint32_t index
     ttape_string name = {"", 0};
     if (names->names != NULL && *names->words == '\0')
         return index < names->count ? names->names[index].name : name;
-    name = (ttape_string){names->words, strcspn(names->words, " ")};
-    names->words += name.size_bytes;
+    name = (ttape_string){names->words, strcspn(names->words, "/ ")};
+    names->words += strcspn(names->words, " ");
     names->words += *names->words == ' ';
     return name;
 }
@@ -180,6 +180,14 @@ static void put_character(struct tool_output *out, const ttape_value *value)
     tool_output_text(out, "'");
 }
 
+bool tool_put_kernel_words(struct tool_output *out, const ttape_value *value, char letter)
+{
+    if (value->type != TTAPE_VALUE_UNSIGNED && value->type != TTAPE_VALUE_SIGNED)
+        return false;
+    tool_kernel_put_number(out, letter, value->number);
+    return true;
+}
+
 void tool_put_value(struct tool_output *out, const ttape_value *value, const ttape_value_name *name)
 {
     bool is_integer = value->type == TTAPE_VALUE_UNSIGNED || value->type == TTAPE_VALUE_SIGNED;
@@ -204,12 +212,14 @@ void tool_put_value(struct tool_output *out, const ttape_value *value, const tta
 static void put_named(struct tool_output *out, struct tool_value_names *names,
                       const ttape_value *value, uint32_t index, bool shows_name)
 {
+    char letter = tool_parameter_letter(names->words);
     ttape_string name = tool_next_value_name(names, index);
     if (shows_name && name.size_bytes > 0) {
         put_text(out, name);
         tool_output_text(out, "=");
     }
-    tool_put_value(out, value, tool_value_type(names, index));
+    if (letter == '\0' || !tool_put_kernel_words(out, value, letter))
+        tool_put_value(out, value, tool_value_type(names, index));
 }
 
 /* False: the site is no system call, or nothing was recorded of it. */

@@ -1,6 +1,6 @@
 /* Values by their names and types, as all verbs print them:
  *
- *     open(pathname="x", flags=66) = 3        paint(color=GREEN, alpha=true, key=97 'a')
+ *     open(pathname="x", flags=O_RDWR) = 3        paint(color=GREEN, alpha=true, key=97 'a')
  *
  * Names are the file's (F-VNM); without them those of common functions of the C library, where the
  * site is one of these and has as many values. What has no name is printed as it is. */
@@ -28,7 +28,7 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
 /* A value without its name, as its type is read. name may be NULL. */
 void tool_put_value(struct tool_output *out, const ttape_value *value,
                     const ttape_value_name *name);
-/* "(pathname="x", flags=66)"; of a system call as strace has it, "("x", O_RDWR|O_CREAT)" */
+/* "(pathname="x", flags=O_RDWR)"; of a system call as strace has it, "("x", O_RDWR)" */
 void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                         const ttape_value *values, uint32_t count);
 /* " = 3", further ones by name: " = 3, line="x""; of blocks " [branch 3452.../14]"; of a system

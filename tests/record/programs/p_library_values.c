@@ -18,15 +18,15 @@ int main(void)
 {
     char *nowhere = (char *)16, *copy;
     int file = open("/dev/zero", O_RDONLY);
-    SAY("open(\"/dev/zero\", 0) = %d\n", file);
+    SAY("open(\"/dev/zero\", O_RDONLY) = %d\n", file);
     static char seven[7];
     (void)!read(file, seven, 7);
     SAY("read(%d, %p, 7) = 7\n", file, (void *)seven);
-    SAY("lseek(%d, -1, 1) = %ld\n", file, (long)lseek(file, -1, SEEK_CUR));
+    SAY("lseek(%d, -1, SEEK_CUR) = %ld\n", file, (long)lseek(file, -1, SEEK_CUR));
     SAY("close(%d) = %d\n", file, close(file));
     SAY("close(-3) = %d\n", close(-3));
-    SAY("access(0x10, 0) = %d\n", access(nowhere, F_OK));
-    SAY("access(\"/no/such\", 4) = %d\n", access("/no/such", R_OK));
+    SAY("access(0x10, F_OK) = %d\n", access(nowhere, F_OK));
+    SAY("access(\"/no/such\", R_OK) = %d\n", access("/no/such", R_OK));
     SAY("strlen(\"some text\") = %zu\n", strlen("some text"));
     SAY("strcmp(\"a\", \"a\") = %d\n", strcmp("a", "a"));
     SAY("strchr(\"abc\", 98) = \"%s\"\n", strchr("abc", 'b'));
@@ -45,17 +45,18 @@ int main(void)
     SAY("getenv(\"NO_SUCH_NAME\") = %s\n", getenv("NO_SUCH_NAME") == NULL ? "0x0" : "?");
     SAY("setenv(\"SOME_NAME\", \"its value\", 1) = %d\n", setenv("SOME_NAME", "its value", 1));
     SAY("getenv(\"SOME_NAME\") = \"%s\"\n", getenv("SOME_NAME"));
-    SAY("umask(18) = %u\n", (unsigned)umask(022));
-    SAY("mkdir(\"\", 511) = %d\n", mkdir("", 0777));
+    SAY("umask(022) = %u\n", (unsigned)umask(022));
+    SAY("mkdir(\"\", 0777) = %d\n", mkdir("", 0777));
     /* The upper half of a register that holds 32 bits is not part of the argument. */
     mode_t (*wide)(unsigned long) = (mode_t(*)(unsigned long))(void *)umask;
-    SAY("umask(18) = %u\n", (unsigned)wide(0xdead00000012));
+    SAY("umask(022) = %u\n", (unsigned)wide(0xdead00000012));
     static char four[4] = {'a', 'b', 'c', 'd'}, other[4] = {'a', 'b', 'c', 'd'}; /* no strings */
     SAY("strncmp(%p, %p, 4) = %d\n", (void *)four, (void *)other, strncmp(four, other, 4));
     SAY("chdir(\"/\") = %d\n", chdir("/"));
     SAY("isatty(77) = %d\n", isatty(77));
     SAY("dup2(1, 1) = %d\n", dup2(1, 1));
     SAY("kill(%d, 0) = %d\n", (int)getpid(), kill(getpid(), 0));
+    SAY("kill(%d, SIGCONT) = %d\n", (int)getpid(), kill(getpid(), SIGCONT));
     SAY("unlink(\"/no/such\") = %d\n", unlink("/no/such"));
     SAY("rename(\"/no/a\", \"/no/b\") = %d\n", rename("/no/a", "/no/b"));
     fwrite(text, 1, used, stdout);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/kernel/flags/kernel_flag_sets.h"
 #include "tools/kernel/flags/kernel_modes.h"
 
@@ -412,4 +413,22 @@ bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value)
     if (value != code)
         put_bits(out, set, has_code ? value & ~code : value, has_code);
     return true;
+}
+
+static bool find_word(const struct tool_kernel_word_set *from, ttape_string name, int64_t *value)
+{
+    for (size_t i = 0; i < 128; i++)
+        for (const struct tool_kernel_word *word = from[i].words;
+             word != NULL && word->name != NULL; word++)
+            if (ttp_text_is(name, word->name)) {
+                *value = word->bits;
+                return true;
+            }
+    return false;
+}
+
+bool tool_kernel_find_constant(ttape_string name, int64_t *value)
+{
+    return tool_kernel_error_number(name, value) || find_word(sets, name, value) ||
+           find_word(tool_kernel_more_sets, name, value);
 }

@@ -21,5 +21,7 @@ struct tool_kernel_error {
 bool tool_kernel_find_error(uint64_t number, struct tool_kernel_error *error);
 /* What a system call returns that fails with the error of that name: a number below zero. */
 bool tool_kernel_error_number(ttape_string name, int64_t *result);
+/* What a constant is: of an error, or one that arguments of system calls have. */
+bool tool_kernel_find_constant(ttape_string name, int64_t *value);
 
 #endif

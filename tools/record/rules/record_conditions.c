@@ -58,7 +58,7 @@ static uint32_t find_argument(void *context, const ttape_site *site, ttape_strin
 static bool find_constant(void *context, const ttape_site *site, ttape_string name, int64_t *value)
 {
     (void)context, (void)site;
-    return tool_kernel_error_number(name, value);
+    return tool_kernel_find_constant(name, value);
 }
 
 static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape_string text)
