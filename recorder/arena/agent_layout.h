@@ -13,9 +13,10 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 1u
-#define TTP_AGENT_PATH    512u  /* bytes of the arena's path */
-#define TTP_AGENT_KNOWN   1024u /* threads that were there at the attach, and are told apart */
+#define TTP_AGENT_VERSION 2u
+#define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
+#define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
+#define TTP_AGENT_CALLS   65536u /* of them all that were open */
 #define TTP_AGENT_PAGE    4096u
 
 struct ttp_agent_head {
@@ -32,8 +33,15 @@ struct ttp_agent_head {
 struct ttp_agent_known {
     uint32_t thread_id, reserved;
     uint64_t serial, sequence, started; /* its stream, where one has begun; else 0 */
-    uint64_t stack_low, stack_high;     /* of its stack */
+    uint64_t place, epoch; /* of its next record: distance from the blocks; 0: in another block */
+    uint64_t stack_low, stack_high;  /* of its stack */
+    uint32_t first_call, call_count; /* that were open, outermost first: they are in its stream */
     char name[16];
+};
+
+/* A call that was open, as the agent keeps them. */
+struct ttp_agent_call {
+    uint64_t sp, function, call_site;
 };
 
 /* What the attaching process fills in before the agent begins, and what the agent says then. */
@@ -44,6 +52,7 @@ struct ttp_agent_shared {
     uint32_t state_count, state_bytes, frame_count;
     uint32_t thread_id_at; /* in a thread's control block; 0: not known */
     uint64_t changes;      /* struct ttp_change, change_count: what of the code is ours */
+    uint64_t calls;        /* struct ttp_agent_call, of all threads */
     uint32_t change_count, process_id;
     /* where the arena's blocks go; in its file they begin at blocks_offset */
     uint64_t blocks, blocks_offset, file_bytes;

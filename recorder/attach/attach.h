@@ -5,6 +5,7 @@
 #define TTP_ATTACH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tracetape/error.h>
@@ -18,6 +19,10 @@ struct ttp_attach_options {
     const char *module; /* whose functions are patched */
     const struct ttp_patch_head *plan;
     const struct ttp_chosen_head *chosen; /* NULL: all */
+    /* The plan of a module, for stacks (ttape_trace_options.plan); at last with NULL. NULL: no call
+     * that is open is known. */
+    const void *(*rows)(void *context, const char *module_path, size_t *size_bytes);
+    void *context;
 };
 
 /* What became of it, for people. */
@@ -27,6 +32,7 @@ struct ttp_attach_counts {
     uint32_t busy;   /* of functions_left: somebody was inside each time */
     uint32_t faults; /* of them: the program minds faults, and moved code may fault */
     uint32_t threads, stops;
+    uint32_t open_calls; /* at the attach */
     uint64_t longest_ns; /* of all stops */
     uint32_t children;   /* forked meanwhile, and put back as well */
     bool is_left;        /* the segment stays: somebody may be inside */

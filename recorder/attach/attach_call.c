@@ -197,11 +197,32 @@ static bool is_call_stop(int status)
     return WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80);
 }
 
+static bool is_event_stop(int status)
+{
+    return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
+}
+
+/* The next stop that says something of the call. Signals are held off meanwhile, but for SIGSTOP,
+ * which is handed on: the program is stopped by it when it is let go. SIGCONT is only told of. */
+static bool go_on(pid_t tid, enum __ptrace_request how, bool (*is_it)(int), int *status)
+{
+    long signal = 0;
+    for (;;) {
+        if (ptrace(how, tid, NULL, (void *)signal) != 0 || !ttp_stop_wait(tid, status))
+            return false;
+        if (is_it(*status))
+            return true;
+        bool is_signal = WIFSTOPPED(*status) && *status >> 16 == 0 && WSTOPSIG(*status) == SIGSTOP;
+        if (!is_signal && !is_event_stop(*status))
+            return false;
+        signal = is_signal ? SIGSTOP : 0;
+    }
+}
+
 static bool go_to_call(pid_t tid)
 {
     int status;
-    return ptrace(PTRACE_SYSCALL, tid, NULL, NULL) == 0 && ttp_stop_wait(tid, &status) &&
-           is_call_stop(status);
+    return go_on(tid, PTRACE_SYSCALL, is_call_stop, &status);
 }
 
 /* Its registers are of a call of ours from here on: whoever lets it go then lets it return over the
@@ -218,8 +239,7 @@ static bool go_back(const struct calling *c)
     int status;
     pid_t tid = c->task->tid;
     return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
-           ptrace(PTRACE_CONT, tid, NULL, NULL) == 0 && ttp_stop_wait(tid, &status) &&
-           WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP && set_mask(tid, c->mask) &&
+           go_on(tid, PTRACE_CONT, is_event_stop, &status) && set_mask(tid, c->mask) &&
            ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
 }
 

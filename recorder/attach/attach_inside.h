@@ -9,6 +9,7 @@
  *     attach_call.c     one thread makes a system call for us
  *     attach_segment.c  the segment: made, filled, found again
  *     attach_code.c     bytes of code: changed, put back
+ *     attach_open.c     calls that were open before
  *     attach_leave.c    all is put back
  *     attach_told.c     what the recording is told of the process
  *     attach_process.c  the order of it all
@@ -27,6 +28,8 @@
 
 #include "recorder/arena/agent_layout.h"
 #include "recorder/attach/attach.h"
+#include "recorder/ptrace/outside.h"
+#include "recorder/ptrace/traced_stack.h"
 #include "recorder/runtime/decide/decide.h"
 #include "writer/os_status.h"
 
@@ -174,6 +177,7 @@ struct ttp_windows {
     struct ttp_changes changes; /* sorted by address */
     struct ttp_window *list;    /* of each change */
     uint8_t *is_busy;           /* of each function: it is left as it is */
+    uint8_t *has_entry;         /* of each: there is a jump for its entry */
     uint32_t faults;            /* functions left as they may fault */
 };
 const char *ttp_windows_open(struct ttp_windows *windows, const struct ttp_attach_options *options,
@@ -194,11 +198,25 @@ struct ttp_restored {
 };
 bool ttp_code_restore(int memory, const struct ttp_changes *changes, struct ttp_restored *restored);
 
+/* -- attach_open.c -- */
+
+struct ttp_open_calls {
+    const struct ttp_windows *windows;
+    const struct ttp_traced_modules *modules;
+    const struct ttp_stop *stop;
+    struct ttp_outside *outside;
+    uint64_t image;
+};
+/* Into the streams of these threads, and into `calls`, which has room for TTP_AGENT_CALLS. Returns
+ * how many there are. */
+uint32_t ttp_open_calls_tell(const struct ttp_open_calls *open, struct ttp_agent_known *list,
+                             uint32_t known_count, struct ttp_agent_call *calls);
+
 /* -- attach_segment.c -- */
 
 struct ttp_segment {
-    uint64_t at, bytes;                                     /* 0: there is none */
-    uint64_t states, pages, changes, scratch, area, blocks; /* distances from `at` */
+    uint64_t at, bytes;                                            /* 0: there is none */
+    uint64_t states, pages, changes, calls, scratch, area, blocks; /* distances from `at` */
     uint32_t state_count, state_bytes, block_count;
     uint64_t file_bytes;
 };

@@ -185,6 +185,13 @@ static bool prepare(struct leaving *l, const struct ttp_stop *stop)
            (l->changes.list != NULL || read_changes(l, stop->memory));
 }
 
+static bool has_agent(const struct leaving *l, int memory)
+{
+    uint64_t magic = 0;
+    return ttp_memory_read(memory, l->segment->at, &magic, sizeof magic) &&
+           magic == TTP_AGENT_MAGIC;
+}
+
 /* Once; *is_again: it is to be tried again. */
 static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *err)
 {
@@ -192,7 +199,7 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
     *is_again = false;
     TTP_TRY(ttp_stop_all(&stop, l->said->pid, err));
     bool is_known = prepare(l, &stop);
-    if (!is_known && l->maps.count != 0 && ttp_maps_at(&l->maps, l->segment->at) == NULL) {
+    if (!is_known && l->maps.count != 0 && !has_agent(l, stop.memory)) {
         l->said->is_gone = true; /* it has executed another program */
         (void)ttp_stop_end(&stop);
         return TTAPE_OK;

@@ -132,8 +132,9 @@ const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_opti
     w->changes.list = calloc((size_t)w->changes.capacity + 1, sizeof *w->changes.list);
     w->list = calloc((size_t)w->changes.capacity + 1, sizeof *w->list);
     w->is_busy = calloc((size_t)plan->function_count + 1, 1);
+    w->has_entry = calloc((size_t)plan->function_count + 1, 1);
     return w->area == NULL || d->taken == NULL || w->changes.list == NULL || w->list == NULL ||
-                   w->is_busy == NULL
+                   w->is_busy == NULL || w->has_entry == NULL
                ? "memory is short"
                : NULL;
 }
@@ -150,6 +151,12 @@ static int compare_windows(const void *a, const void *b)
 {
     const struct ttp_window *x = a, *y = b;
     return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static uint64_t entry_of(const struct ttp_windows *w, uint32_t function)
+{
+    const struct ttp_probe_decision *d = &w->decision;
+    return w->view.bias + d->probes[d->functions[function].first_probe].window;
 }
 
 /* Each change is at the start of its probe's window. A window that is shared is listed once. */
@@ -174,6 +181,8 @@ static bool find_windows(struct ttp_windows *w)
         is_whole = at < count && all[at].at == w->changes.list[i].at &&
                    w->changes.list[i].count == JUMP_BYTES;
         w->list[i] = is_whole ? all[at] : w->list[i];
+        if (is_whole && all[at].at == entry_of(w, all[at].function))
+            w->has_entry[all[at].function] = 1;
     }
     free(all);
     return is_whole;
@@ -215,5 +224,6 @@ void ttp_windows_close(struct ttp_windows *w)
     free(w->changes.list);
     free(w->list);
     free(w->is_busy);
+    free(w->has_entry);
     *w = (struct ttp_windows){0};
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ struct ttp_attach {
     struct ttp_windows windows;
     struct ttp_segment segment;
     struct ttp_call_places places;
+    struct ttp_traced_modules modules; /* for stacks */
+    struct ttp_traced_plans plans;
     struct stat arena, program;
     uint64_t caught; /* signals of faults that the program had handlers for */
     bool is_mapped;
@@ -118,6 +121,14 @@ static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *
     return why == NULL ? TTAPE_OK : refuse(a, why, err);
 }
 
+/* How stacks are walked, by module. */
+static void look_at_rows(struct ttp_attach *a)
+{
+    const ttape_trace_options how = {.plan = a->options.rows, .context = a->options.context};
+    if (a->options.rows != NULL)
+        ttp_modules_read(&a->modules, &a->plans, a->options.pid, &how);
+}
+
 static ttape_status look(struct ttp_attach *a, ttape_error *err)
 {
     char path[64];
@@ -133,6 +144,8 @@ static ttape_status look(struct ttp_attach *a, ttape_error *err)
     ttape_status status = adopt(a, memory, err);
     if (status == TTAPE_OK)
         status = look_at_code(a, memory, err);
+    if (status == TTAPE_OK)
+        look_at_rows(a);
     (void)close(memory);
     return status;
 }
@@ -175,12 +188,17 @@ static const char *check_threads(const struct ttp_stop *stop)
 static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
 {
     struct ttp_agent_shared *shared = a->shared;
+    struct ttp_agent_known first = {0}; /* whose stream has begun */
+    for (uint32_t i = 0; i < shared->known_count; i++)
+        if (shared->known[i].serial != 0)
+            first = shared->known[i];
     a->counts->threads = (uint32_t)stop->count;
     shared->known_count = 0;
     for (size_t i = 0; i < stop->count && shared->known_count < TTP_AGENT_KNOWN; i++) {
         const struct ttp_map *map = ttp_maps_at(&a->maps, stop->tasks[i].registers.rsp);
         struct ttp_agent_known *known = &shared->known[shared->known_count++];
-        *known = (struct ttp_agent_known){.thread_id = (uint32_t)stop->tasks[i].tid};
+        uint32_t id = (uint32_t)stop->tasks[i].tid;
+        *known = id == first.thread_id ? first : (struct ttp_agent_known){.thread_id = id};
         ttp_told_name(a->options.pid, known->thread_id, known->name);
         if (map == NULL)
             continue;
@@ -203,6 +221,7 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     shared->states = s->at + s->states;
     shared->pages = s->at + s->pages;
     shared->changes = s->at + s->changes;
+    shared->calls = s->at + s->calls;
     shared->blocks = s->at + s->blocks;
     shared->state_count = s->state_count;
     shared->state_bytes = s->state_bytes;
@@ -291,6 +310,32 @@ static uint32_t mark_busy(struct ttp_attach *a, const struct ttp_points *points,
     return busy;
 }
 
+/* What is open, before the first jump is there: the agent is told of all threads anew. */
+static bool tell_open_calls(struct ttp_attach *a, const struct ttp_stop *stop)
+{
+    struct ttp_agent_shared *shared = a->shared;
+    const struct ttp_open_calls open = {.windows = &a->windows,
+                                        .modules = &a->modules,
+                                        .stop = stop,
+                                        .outside = &a->outside,
+                                        .image = shared->image};
+    uint64_t at = a->segment.at + ttp_agent_image_head()->shared;
+    struct ttp_agent_call *calls = calloc(TTP_AGENT_CALLS, sizeof *calls);
+    if (calls == NULL)
+        return false;
+    note_threads(a, stop);
+    a->counts->open_calls = ttp_open_calls_tell(&open, shared->known, shared->known_count, calls);
+    bool is_told =
+        ttp_memory_write(stop->memory, a->segment.at + a->segment.calls, calls,
+                         a->counts->open_calls * sizeof *calls) &&
+        ttp_memory_write(stop->memory, at + offsetof(struct ttp_agent_shared, known), shared->known,
+                         shared->known_count * sizeof *shared->known) &&
+        ttp_memory_write(stop->memory, at + offsetof(struct ttp_agent_shared, known_count),
+                         &shared->known_count, sizeof shared->known_count);
+    free(calls);
+    return is_told;
+}
+
 static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool *done, bool *skip)
 {
     struct ttp_points points = {.low = a->text.low, .high = a->text.high};
@@ -321,7 +366,9 @@ static ttape_status stop_second(struct ttp_attach *a, bool *done, bool *skip, tt
         if (round != 0)
             (void)nanosleep(&pause, NULL);
         TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
-        const char *why = change_code(a, &stop, done, skip);
+        const char *why = round != 0 || tell_open_calls(a, &stop)
+                              ? change_code(a, &stop, done, skip)
+                              : "its memory cannot be written to";
         count_stop(a, &stop);
         if (why != NULL)
             return refuse(a, why, err);
@@ -354,6 +401,10 @@ static ttape_status apply(struct ttp_attach *a, ttape_error *err)
 static void close_handle(struct ttp_attach *a)
 {
     ttp_outside_close(&a->outside);
+    ttp_modules_free(&a->modules);
+    ttp_plans_free(&a->plans);
+    if (a->options.rows != NULL)
+        (void)a->options.rows(a->options.context, NULL, NULL);
     ttp_maps_free(&a->maps);
     ttp_windows_close(&a->windows);
     ttp_code_close(&a->elf, &a->text);
@@ -406,6 +457,16 @@ ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_o
     return status;
 }
 
+/* It has executed a program, which may be the same one. */
+static bool has_lost_segment(const struct ttp_attach *a)
+{
+    uint64_t magic = 0;
+    const struct iovec to = {&magic, sizeof magic},
+                       from = {(void *)(uintptr_t)a->segment.at, sizeof magic};
+    ssize_t got = process_vm_readv((pid_t)a->options.pid, &to, 1, &from, 1, 0);
+    return got < 0 ? errno == EFAULT : magic != TTP_AGENT_MAGIC;
+}
+
 /* It has ended, or executed another program; a debugger has come, or a handler of faults, which
  * would find them in our code. */
 bool ttp_attach_is_over(struct ttp_attach *a)
@@ -415,7 +476,7 @@ bool ttp_attach_is_over(struct ttp_attach *a)
     const char *state = text == NULL ? NULL : strstr(text, "State:");
     bool is_over = state == NULL || state[7] == 'Z' || state[7] == 'X' ||
                    ttp_look_number(text, "TracerPid:", 10, 0) != 0 ||
-                   (caught_faults(text) & ~a->caught) != 0 ||
+                   (caught_faults(text) & ~a->caught) != 0 || has_lost_segment(a) ||
                    !look_at_program(a->options.pid, &program) ||
                    program.st_ino != a->program.st_ino || program.st_dev != a->program.st_dev;
     free(text);

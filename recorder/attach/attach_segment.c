@@ -34,7 +34,8 @@ void ttp_segment_lay(struct ttp_segment *s, size_t threads, uint32_t changes, ui
     s->states = ttp_page_up(head->image_bytes);
     s->pages = s->states + (uint64_t)s->state_count * s->state_bytes;
     s->changes = s->pages + (uint64_t)s->state_count * TTP_PAGE;
-    s->scratch = ttp_page_up(s->changes + (uint64_t)changes * sizeof(struct ttp_change));
+    s->calls = ttp_page_up(s->changes + (uint64_t)changes * sizeof(struct ttp_change));
+    s->scratch = s->calls + TTP_AGENT_CALLS * sizeof(struct ttp_agent_call);
     s->area = s->scratch + STACK_BYTES + TTP_FRAME_ROOM;
     s->blocks =
         (s->area + area_bytes + before + TTP_BLOCK_BYTES - 1) / TTP_BLOCK_BYTES * TTP_BLOCK_BYTES;

@@ -160,7 +160,8 @@ static bool seize_new(struct ttp_stop *stop, bool *is_any)
     return is_allowed;
 }
 
-/* A signal that came first is handed on: its handler has not begun when the task stops then. */
+/* A signal that came first is handed on: its handler has not begun when the task stops then. One
+ * that was stopped by a signal is held as any other, and is stopped again when it is let go. */
 static bool wait_for(struct ttp_stopped_task *task, bool *has_ended)
 {
     int status;
@@ -172,7 +173,7 @@ static bool wait_for(struct ttp_stopped_task *task, bool *has_ended)
         }
         if (status >> 16 == PTRACE_EVENT_STOP) {
             task->is_stopped = true;
-            return WSTOPSIG(status) == SIGTRAP; /* else the program was stopped by a signal */
+            return true;
         }
         (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
     }

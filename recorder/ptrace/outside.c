@@ -139,6 +139,7 @@ static void begin_block(struct ttp_outside *outside, struct ttp_outside_thread *
     head->process_id = thread->pid;
     head->thread_id = thread->tid;
     head->image = thread->image;
+    memcpy(head->name, thread->name, sizeof head->name);
     __atomic_store_n(&head->serial, thread->serial, __ATOMIC_RELEASE);
     thread->at = TTP_BLOCK_HEAD_BYTES;
 }
@@ -220,6 +221,17 @@ bool ttp_outside_call(struct ttp_outside *outside, struct ttp_outside_thread *th
     if (!begin_record(outside, thread, 1, &now))
         return false;
     put_record(outside, thread, ttp_record_call(tag, now, address));
+    return true;
+}
+
+bool ttp_outside_call_open(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                           uint64_t address)
+{
+    uint64_t now;
+    if (!begin_record(outside, thread, 2, &now))
+        return false;
+    put_record(outside, thread, ttp_record_extension(TTP_EXT_OPEN, now, 0));
+    put_record(outside, thread, ttp_record_call(TTP_TAG_ENTER, now, address));
     return true;
 }
 

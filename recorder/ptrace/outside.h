@@ -27,6 +27,7 @@ struct ttp_outside_thread {
     uint64_t dropped; /* events since the last that was written */
     uint32_t pid, tid, block;
     uint32_t at; /* of the next record in the block; 0: there is none */
+    char name[16];
 };
 
 ttape_status ttp_outside_open(struct ttp_outside *outside, const char *path, ttape_error *err);
@@ -37,6 +38,9 @@ uint64_t ttp_outside_clock(const struct ttp_outside *outside); /* the arena's */
 /* A call, an extension or a message; false: there was no room, and the event is lost. */
 bool ttp_outside_call(struct ttp_outside *outside, struct ttp_outside_thread *thread, uint64_t tag,
                       uint64_t address);
+/* A call that was open before. */
+bool ttp_outside_call_open(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                           uint64_t address);
 bool ttp_outside_extension(struct ttp_outside *outside, struct ttp_outside_thread *thread,
                            uint64_t type, uint64_t payload);
 

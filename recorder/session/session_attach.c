@@ -33,7 +33,9 @@ ttape_status ttp_session_attach(ttape_session *session, ttape_error *err)
                                                .arena = ttape_recording_arena(session->recording),
                                                .module = path,
                                                .plan = plan,
-                                               .chosen = chosen};
+                                               .chosen = chosen,
+                                               .rows = o->plan,
+                                               .context = o->context};
     TTP_TRY(ttp_attach_begin(&session->attached, &options, &session->attach_counts, err));
     if (session->attach_ns != 0)
         session->attach_until_ns = now_ns() + session->attach_ns;

@@ -333,7 +333,7 @@ for events in 2 3 1000; do
     status 0 "$T" convert mixed.txt -o mixed.ttape --partition-events $events --force
     status 0 "$T" tree --full --min-time 0 mixed.ttape
     has out 'thread 1 of process 7, one$'
-    has out ' +outer +\[open at the end\]$'
+    has out ' +outer +\[was running already\]  \[open at the end\]$'
     has out ' +\(signal 11\)'
     has out ' +handler'
     has out ' +coroutine \(stack 1\)$'

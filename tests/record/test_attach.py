@@ -23,7 +23,10 @@ FIRST = setting.cut(["busy"], [])
 MOST = ("--max-size", "256K")
 ALL_BLOCKED = "fffffffffffbfeff"
 FILTERED = ("-F", "^(answer|descend|mix|serve)$", "--min-time", "10ns")
+STOPS = ("", "often", "stays") # by a signal, while it is let go
 EVENTS = 500
+# A thread may stand still inside a hook for longer than its record is waited for: one of each.
+HOLES = 8
 GIVE_UP = 120
 
 
@@ -112,19 +115,49 @@ def has_events(attached):
         done.returncode == 0 and json.loads(done.stdout).get("events", 0) >= EVENTS)
 
 
-def cycle(checks, program, trace, what, *options):
-    """Attaches, waits for events, and leaves. Ctrl-C is how people do it."""
-    attached = recorder(program.pid, trace, *options)
-    until(f"{what}: a recording", lambda: has_events(attached))
+def stop_often(program, is_over):
+    """Each stop comes, one in a system call for the recorder as well, and so does its end."""
+    while not is_over():
+        program.process.send_signal(signal.SIGSTOP)
+        until("a stop", lambda: "State:\tT" in program.proc("status"))
+        program.process.send_signal(signal.SIGCONT)
+        until("its end", lambda: "State:\tT" not in program.proc("status"))
+
+
+def stay_stopped(program, attached):
+    program.process.send_signal(signal.SIGSTOP)
+    until("a stop", lambda: "State:\tT" in program.proc("status"))
+    attached.send_signal(signal.SIGINT)
+    until("the recorder's end", lambda: attached.poll() is not None)
+    until("a stop that stays", lambda: "State:\tT" in program.proc("status"))
+    program.process.send_signal(signal.SIGCONT)
+
+
+def leave(attached, program, stops):
+    """Ctrl-C is how people do it."""
+    if stops == "stays" and attached.poll() is None:
+        stay_stopped(program, attached)
     if attached.poll() is None:
         attached.send_signal(signal.SIGINT)
-    _, said = attached.communicate(timeout=GIVE_UP)
+    if stops == "often":
+        stop_often(program, lambda: attached.poll() is not None)
+    return attached.communicate(timeout=GIVE_UP)[1]
+
+
+def cycle(checks, program, trace, what, *options, stops=""):
+    """Attaches, waits for events, and leaves."""
+    attached = recorder(program.pid, trace, *options)
+    until(f"{what}: a recording", lambda: has_events(attached))
+    said = leave(attached, program, stops)
     checks.that(attached.returncode in (0, 3), f"{what}: {attached.returncode}: {said}")
     checks.that("is as it was" in said, f"{what}: {said}")
     checks.equal(traces.verify(trace), None, f"{what}: the trace")
     told = setting.tracetape("dump", trace).out
-    wrong = re.findall(rb"gap: .*reason: (?:damage|unknown|sandbox)", told)
+    wrong = re.findall(rb"gap: .*reason: (?:damage|sandbox)", told)
     checks.equal(wrong, [], f"{what}: records that nobody could have written")
+    lost = re.findall(rb"gap: (\d+) events lost, reason: unknown", told)
+    holes = sum(int(number) for number in lost)
+    checks.that(holes <= HOLES, f"{what}: {holes} records were not written")
 
 
 def look_at_trace(checks, trace):
@@ -135,6 +168,17 @@ def look_at_trace(checks, trace):
     checks.that(calls["descend"] * 10 >= calls["answer"], f"calls do not fit: {calls}")
 
 
+def look_at_open_calls(checks, trace):
+    """Each thread's outermost function was running, also that of one that only waits."""
+    nodes = json.loads(setting.tracetape("tree", "--depth", "1", "--json", trace).out)["nodes"]
+    for name in ("main", "serve_on", "wait_on", "start_on"):
+        calls = {(node["level"], node.get("was_open"), node["end"]) for node in nodes
+                 if node["kind"] == "call" and node["name"] == name}
+        checks.equal(calls, {(1, True, "open")}, f"{name} was running already")
+    said = setting.tracetape("report", trace).out
+    checks.that(b"CALLS 0: was running already" in said, f"the report does not say so: {said}")
+
+
 def test_cycles(checks, work):
     for name, words in WORDS.items():
         program = Program(words)
@@ -142,10 +186,12 @@ def test_cycles(checks, work):
         trace = work / f"{name}.ttape"
         for number in range(CYCLES):
             options = FILTERED if number % 2 == 1 else ()
-            cycle(checks, program, trace, f"{name} {number}", *options)
+            cycle(checks, program, trace, f"{name} {number}", *options,
+                  stops=STOPS[number % 3] if name == "forks" else "")
             checks.equal(program.state(), before, f"{name} {number}: afterwards")
         if name == "threads":
             look_at_trace(checks, trace)
+            look_at_open_calls(checks, trace)
         checks.equal(program.end(), (0, "right\n", ""), f"{name}: its answers")
 
 

@@ -362,6 +362,18 @@ static void put_hook_note(const struct printing *print)
                            view->hook.hook_ns);
 }
 
+/* Functions that were called before, and not since. */
+static void put_running(const struct printing *print)
+{
+    const struct tool_report_row *rows = print->view->rows;
+    size_t i = print->view->by > TTAPE_REPORT_BY_NAME ? print->view->row_count : 0;
+    while (i < print->view->row_count && (rows[i].role != TOOL_ROLE_NONE ||
+                                          rows[i].row.call_count != 0 || rows[i].row.total_ns == 0))
+        i++;
+    if (i < print->view->row_count)
+        tool_output_text(print->out, "\nCALLS 0: was running already\n");
+}
+
 /* Calls whose ends are not known, in rows that are shown. */
 static void put_unknown_ends(const struct printing *print)
 {
@@ -428,6 +440,7 @@ int tool_report_table(struct tool_report *view, struct tool_output *out)
     if (view->is_estimate && view->row_count == 1 && view->rows[0].bucket_count > 0)
         tool_report_spread(view, &view->rows[0], out);
     put_notes(&print);
+    put_running(&print);
     put_unknown_ends(&print);
     put_hook_note(&print);
     if (view->hidden_count > 0) {

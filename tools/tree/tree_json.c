@@ -70,6 +70,8 @@ static void put_times(struct printing *print, const struct tool_item *item)
     tool_json_number(json, "start_ns", node->start_ns);
     tool_json_number(json, "end_ns", node->end_ns);
     if (item->kind == TOOL_ITEM_NODE && node->id.kind == TTAPE_NODE_FRAME) {
+        if (node->frame_kind == TTAPE_EVENT_OPEN)
+            tool_json_bool(json, "was_open", true);
         tool_json_text(json, "end", ends[node->end < 6 ? node->end : 0]);
         tool_json_number(json, "end_most_ns", node->end_most_ns);
     }

@@ -76,6 +76,9 @@ static size_t put_end(const struct tool_tree *view, char *at, size_t size_bytes,
                       const ttape_node *node)
 {
     char text[64] = "";
+    size_t size = 0;
+    if (node->frame_kind == TTAPE_EVENT_OPEN)
+        size = put_text(at, size_bytes, "  [was running already]");
     if (node->end == TTAPE_NODE_OPEN)
         snprintf(text, sizeof(text), "  [open at the end]");
     else if (node->end == TTAPE_NODE_LOST)
@@ -86,7 +89,7 @@ static size_t put_end(const struct tool_tree *view, char *at, size_t size_bytes,
         snprintf(text, sizeof(text), "  [end not read: --open]");
     else if (node->end == TTAPE_NODE_HIDDEN)
         snprintf(text, sizeof(text), "  [ends in partition %" PRIu32 "]", node->last_partition);
-    return put_text(at, size_bytes, text);
+    return size + put_text(at + size, size_bytes - size, text);
 }
 
 /* " (program.c:12-40)" */

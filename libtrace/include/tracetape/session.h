@@ -68,8 +68,9 @@ typedef struct ttape_session_options {
     void (*prepare)(void *context);
     /* The plan of a module, for stacks of calls that the tracing process sees
      * (ttape_trace_options.plan). Called in that process, which has one thread, standard streams
-     * and no other file of the caller's; at last with NULL, when nothing more is asked. NULL: such
-     * stacks end in each module. */
+     * and no other file of the caller's; at last with NULL, when nothing more is asked. With
+     * `patch` it is called by start, for the stacks of calls that are open then. NULL: such stacks
+     * end in each module. */
     const void *(*plan)(void *context, const char *module_path, size_t *size_bytes);
     void *context; /* of all */
     /* Of TTAPE_ENGINE_IN_PROCESS with pid: the patch plan of the process's executable, and in

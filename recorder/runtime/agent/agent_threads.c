@@ -155,7 +155,8 @@ static struct ttp_agent_known *find_known(uint32_t thread_id)
     return NULL;
 }
 
-static void draw_stream(struct ttp_agent_known *known)
+/* Whether it is one that has begun: once. */
+static bool draw_stream(struct ttp_agent_known *known)
 {
     struct ttp_thread_state *own = &ttp_thread;
     own->process_id = ttp_process.page->process_id;
@@ -163,11 +164,12 @@ static void draw_stream(struct ttp_agent_known *known)
         own->serial = known->serial;
         own->sequence = known->sequence;
         own->started = known->started;
-        known->serial = 0; /* once */
-        return;
+        known->serial = 0;
+        return true;
     }
     own->started = ttp_tsc();
     own->serial = __atomic_add_fetch(&ttp_arena.head.next_serial, 1, __ATOMIC_RELAXED);
+    return false;
 }
 
 static void begin_page(struct ttp_thread_page *page, const struct ttp_agent_known *known)
@@ -200,6 +202,25 @@ static void open_stacks(uintptr_t sp, const struct ttp_agent_known *known)
     own->top = stacks->list[0].base;
 }
 
+/* What was open is in the stream already, in a block that the thread goes on in. */
+static void go_on_with(const struct ttp_agent_known *known)
+{
+    struct ttp_thread_state *own = &ttp_thread;
+    struct ttp_runtime_stack *stack = &own->stacks->list[0];
+    const struct ttp_agent_call *calls =
+        (const struct ttp_agent_call *)ttp_agent_shared.calls + known->first_call;
+    if (known->place == 0)
+        return;
+    own->cursor = ttp_agent_shared.blocks + known->place;
+    own->page->epoch_start = known->epoch << TTP_RECORD_TIME_BITS;
+    stack->low = known->stack_low;
+    stack->high = stack->base->sp = known->stack_high;
+    stack->exact = true;
+    for (uint32_t i = 0; i < known->call_count; i++)
+        *++own->top =
+            (struct ttp_runtime_frame){calls[i].sp, calls[i].function, calls[i].call_site};
+}
+
 bool ttp_thread_start(uintptr_t sp)
 {
     struct ttp_thread_state *own = &ttp_thread;
@@ -213,10 +234,12 @@ bool ttp_thread_start(uintptr_t sp)
     own->is_starting = true;
     TTP_SIGNAL_FENCE();
     struct ttp_agent_known *known = find_known(id_in(ttp_thread_block()));
-    draw_stream(known);
+    bool has_begun = draw_stream(known);
     open_stacks(sp, known);
     begin_page(page, known);
     own->cursor = ttp_no_block(own->sequence);
+    if (has_begun)
+        go_on_with(known);
     (void)ttp_gate_open(page);
     TTP_SIGNAL_FENCE();
     own->is_starting = false;

@@ -241,7 +241,8 @@ int tool_record_run(struct tool_record_session *session, char **argv,
                                        .measure = is_traced ? session->calls.measure : NULL,
                                        .recording = options,
                                        .prepare = give_back,
-                                       .plan = session->calls.stacks ? find_plan : NULL,
+                                       .plan = session->calls.stacks || session->joins ? find_plan
+                                                                                       : NULL,
                                        .patch = session->joins ? give_patch : NULL,
                                        .context = session};
     if (ttape_session_open(&recorded, &how, &err) != TTAPE_OK)

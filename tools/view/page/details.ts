@@ -83,6 +83,7 @@ export class Details {
     }
     if (node.calls !== undefined) add("Calls below", count(node.calls));
     else if (node.pruned) add("Calls below", `about ${count(node.pruned.calls)}`);
+    if (node.was_open) add("Begin", "was running already");
     if (node.end_is) add("End", END_WORDS[node.end_is] ?? node.end_is);
     add("Thread", thread ? threadName(thread) : String(node.stream));
     return list;

@@ -33,6 +33,7 @@ export interface TreeNode {
   end: string;
   end_most?: string;
   enter?: string;
+  was_open?: boolean;
   end_is?: string;
   time: string;
   self: string;

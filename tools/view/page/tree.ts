@@ -191,7 +191,9 @@ export class TreePane {
     const isPruned = node.kind === "pruned";
     const can = this.hasChildren(node);
     const least = node.end_is === "hidden" ? "≥ " : "";
-    const endWords = !node.end_is || node.end_is === "ended" ? "" : END_WORDS[node.end_is] ?? "";
+    const endWords = [node.was_open ? "was running already" : "",
+      !node.end_is || node.end_is === "ended" ? "" : END_WORDS[node.end_is] ?? ""]
+      .filter((word) => word).join(", ");
     const row = make("div", {
       role: "row", class: "tree-row", tabindex: node.id === this.focusId ? 0 : -1,
       "aria-level": item.level + 1, "aria-posinset": item.position, "aria-setsize": -1,
