@@ -11,8 +11,8 @@
  *     bytes       code, and unwind rules for it
  *
  * Addresses are ELF addresses (as symbols give them); the load bias moves all of them. A module
- * with an address of 4 GiB or more has no plan. Memory of one machine: native byte order, natural
- * alignment, each table at a multiple of 8.
+ * whose parts reach to 2 KiB below 4 GiB, or that has more than 64 of them, has no plan. Memory of
+ * one machine: native byte order, natural alignment, each table at a multiple of 8.
  *
  * Name: CONTENT.plan: a hash of all bytes of the ELF file, in lower-case hexadecimal, as is each
  * name here. Beside it lies STAMP.file (struct ttp_plan_file), which says the hash of a file by

@@ -201,6 +201,55 @@ START_TEST(sound)
 }
 END_TEST
 
+/* A file of parts that are loaded, each with code: `bytes` at `address`, which say nothing. */
+static const char *open_parts(unsigned count, uint64_t address, uint64_t bytes)
+{
+    static uint8_t made[64 + 56 * 80];
+    struct tool_image image;
+    const uint16_t each = 56, number = (uint16_t)count;
+    const uint64_t table = 64, is_loaded = 1 | UINT64_C(5) << 32;
+    memcpy(made,
+           "\x7f"
+           "ELF\2\1\1",
+           7);
+    made[16] = 2; /* an executable */
+    made[18] = TOOL_IMAGE_MACHINE;
+    memcpy(made + 32, &table, sizeof table);
+    memcpy(made + 54, &each, sizeof each);
+    memcpy(made + 56, &number, sizeof number);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t at = i + 1 < count ? 4096u * i : address;
+        uint8_t *entry = made + 64 + 56u * i;
+        memcpy(entry, &is_loaded, sizeof is_loaded);
+        memcpy(entry + 16, &at, sizeof at);
+        memcpy(entry + 32, &bytes, sizeof bytes);
+        memcpy(entry + 40, &bytes, sizeof bytes);
+    }
+    const char *reason = tool_image_open(&image, made, sizeof made);
+    if (reason == NULL)
+        ck_assert_uint_eq(image.code_end, address + bytes);
+    return reason;
+}
+
+/* Plans have 32 bits for a place: what has code that they cannot name, or that nobody looks at, has
+ * no plan. */
+START_TEST(places_that_no_plan_can_name)
+{
+    ck_assert_ptr_null(open_parts(1, 0xffffefab, 0x85)); /* its last page ends at 4 GiB */
+    ck_assert_ptr_null(open_parts(2, TOOL_IMAGE_ADDRESS_MAX - 8, 8));
+    ck_assert_ptr_null(open_parts(64, 1u << 20, 8));
+    const struct {
+        uint64_t address, bytes;
+    } above[] = {{TOOL_IMAGE_ADDRESS_MAX - 8, 9},    {UINT64_C(1) << 32, 8},
+                 {(UINT64_C(1) << 32) + 0x1000, 64}, {UINT64_MAX - 8, 16},
+                 {0x1000, UINT64_MAX - 0x800},       {UINT64_C(1) << 63, 8}};
+    for (unsigned i = 0; i < sizeof above / sizeof above[0]; i++)
+        ck_assert_str_eq(open_parts(1 + i % 3, above[i].address, above[i].bytes),
+                         "it is loaded above 4 GiB");
+    ck_assert_str_eq(open_parts(65, 1u << 20, 8), "more than 64 parts of it are loaded");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("binary_hostile");
@@ -208,6 +257,7 @@ int main(void)
     tcase_add_test(tests, cut_short);
     tcase_add_test(tests, changed);
     tcase_add_test(tests, sound);
+    tcase_add_test(tests, places_that_no_plan_can_name);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -338,6 +338,22 @@ START_TEST(other_code_stays_as_it_is)
 }
 END_TEST
 
+/* A plan's place is never that of code whose last 32 bits are the same. */
+START_TEST(a_place_is_not_the_one_4_gib_above)
+{
+    const uint64_t above = UINT64_C(1) << 32;
+    ElfW(Phdr) segment = {
+        .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = 0xffffe000, .p_filesz = 0x4000};
+    const struct ttp_code_view view = {.segments = &segment, .segment_count = 1};
+    ck_assert_ptr_eq(ttp_view_segment(&view, 0xffffe000, 64), &segment);
+    ck_assert_ptr_eq(ttp_view_segment(&view, UINT32_MAX, 64), &segment); /* its end has no name */
+    ck_assert_ptr_null(ttp_view_segment(&view, 0x10, 5));
+    segment.p_vaddr += above;
+    ck_assert_ptr_null(ttp_view_segment(&view, 0xffffe000, 5));
+    ck_assert_ptr_null(ttp_view_segment(&view, 0x10, 5));
+}
+END_TEST
+
 START_TEST(a_full_list_takes_no_more)
 {
     const uint8_t code[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -367,6 +383,7 @@ int main(void)
     tcase_add_test(all, functions_are_decided_the_same_from_outside);
     tcase_add_test(all, so_are_jumps_over_lines);
     tcase_add_test(all, other_code_stays_as_it_is);
+    tcase_add_test(all, a_place_is_not_the_one_4_gib_above);
     tcase_add_test(all, a_full_list_takes_no_more);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

@@ -80,7 +80,8 @@ static void read_notes(struct tool_image *image, struct tool_image_part notes, u
     }
 }
 
-static bool take_segment(struct tool_image *image, const uint8_t *entry)
+/* Returns NULL, or why the file cannot be used: code that is not looked at may lead anywhere. */
+static const char *take_segment(struct tool_image *image, const uint8_t *entry)
 {
     struct tool_image_segment segment = {.offset = tool_le64(entry + 8),
                                          .address = tool_le64(entry + 16),
@@ -88,8 +89,10 @@ static bool take_segment(struct tool_image *image, const uint8_t *entry)
                                          .memory_bytes = tool_le64(entry + 40),
                                          .executable = (tool_le32(entry + 4) & PF_X) != 0,
                                          .writable = (tool_le32(entry + 4) & PF_W) != 0};
-    if (segment.memory_bytes == 0 || image->segment_count == TOOL_IMAGE_SEGMENTS_MAX)
-        return true;
+    if (segment.memory_bytes == 0)
+        return NULL;
+    if (image->segment_count == TOOL_IMAGE_SEGMENTS_MAX)
+        return "more than 64 parts of it are loaded";
     if (segment.offset > image->size_bytes)
         segment.offset = image->size_bytes; /* a file that ends too early has less of it */
     if (segment.file_bytes > image->size_bytes - segment.offset)
@@ -97,7 +100,7 @@ static bool take_segment(struct tool_image *image, const uint8_t *entry)
     if (segment.address > TOOL_IMAGE_ADDRESS_MAX ||
         segment.memory_bytes > TOOL_IMAGE_ADDRESS_MAX - segment.address ||
         segment.file_bytes > TOOL_IMAGE_ADDRESS_MAX - segment.address)
-        return false;
+        return "it is loaded above 4 GiB";
     if (segment.executable) {
         uint32_t start = (uint32_t)segment.address;
         uint32_t end = (uint32_t)(segment.address + segment.file_bytes);
@@ -106,25 +109,23 @@ static bool take_segment(struct tool_image *image, const uint8_t *entry)
         image->code_end = end > image->code_end ? end : image->code_end;
     }
     image->segments[image->segment_count++] = segment;
-    return true;
+    return NULL;
 }
 
-static bool read_segments(struct tool_image *image, struct tool_image_part *dynamic,
-                          uint64_t *frames_head)
+static const char *read_segments(struct tool_image *image, struct tool_image_part *dynamic,
+                                 uint64_t *frames_head)
 {
+    const char *reason = NULL;
     uint64_t table = tool_le64(image->bytes + 32);
     uint32_t count = tool_le16(image->bytes + 56), each = tool_le16(image->bytes + 54);
-    for (uint32_t i = 0; each >= SEGMENT_BYTES && i < count; i++) {
+    for (uint32_t i = 0; each >= SEGMENT_BYTES && i < count && reason == NULL; i++) {
         struct tool_image_part part = part_at(image, table + (uint64_t)i * each, SEGMENT_BYTES, 0);
         if (part.bytes == NULL)
             break;
         const uint8_t *entry = part.bytes;
         uint64_t offset = tool_le64(entry + 8), size_bytes = tool_le64(entry + 32);
         switch (tool_le32(entry)) {
-        case PT_LOAD:
-            if (!take_segment(image, entry))
-                return false;
-            break;
+        case PT_LOAD: reason = take_segment(image, entry); break;
         case PT_DYNAMIC: *dynamic = part_at(image, offset, size_bytes, 0); break;
         case PT_INTERP: image->has_interpreter = true; break;
         case PT_GNU_EH_FRAME: *frames_head = tool_le64(entry + 16); break;
@@ -137,7 +138,7 @@ static bool read_segments(struct tool_image *image, struct tool_image_part *dyna
         default: break;
         }
     }
-    return true;
+    return reason;
 }
 
 /* The section number `i`; false: there is none. */
@@ -269,8 +270,9 @@ const char *tool_image_open(struct tool_image *image, const uint8_t *bytes, size
         return "neither an executable nor a shared library";
     image->entry = tool_le64(bytes + 24);
     image->is_fixed = tool_le16(bytes + 16) == ET_EXEC;
-    if (!read_segments(image, &dynamic, &frames_head))
-        return "it is loaded above 4 GiB";
+    const char *reason = read_segments(image, &dynamic, &frames_head);
+    if (reason != NULL)
+        return reason;
     if (image->segment_count == 0)
         return "no part of it is ever loaded";
     read_sections(image);

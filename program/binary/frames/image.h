@@ -15,7 +15,7 @@
 #define TOOL_IMAGE_SEGMENTS_MAX 64u
 #define TOOL_IMAGE_SECTIONS_MAX 65535u
 #define TOOL_IMAGE_DYNAMIC_MAX  4096u       /* entries of the dynamic section that are looked at */
-#define TOOL_IMAGE_ADDRESS_MAX  0xffff0000u /* above it, 32 bits do not name a place */
+#define TOOL_IMAGE_ADDRESS_MAX  0xfffff800u /* above it, 32 bits do not name what is near a place */
 #define TOOL_IMAGE_BUILD_ID_MAX 32u
 #define TOOL_IMAGE_MACHINE      62u /* x86-64 */
 
