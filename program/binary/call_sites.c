@@ -10,6 +10,7 @@
 
 #include "base/ordered.h"
 #include "program/binary/dies.h"
+#include "program/binary/inlined_calls.h"
 #include "program/process/child.h"
 
 #define ORIGINS_MAX 4u /* declarations behind one another */
@@ -38,16 +39,6 @@ static bool refers(Dwarf_Die *die, unsigned name, Dwarf_Die *to)
     return dwarf_attr(die, name, &attribute) != NULL && dwarf_formref_die(&attribute, to) != NULL;
 }
 
-static const char *linked_name(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-    const char *name = NULL;
-    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL ||
-        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) != NULL)
-        name = dwarf_formstring(&attribute);
-    return name != NULL ? name : dwarf_diename(die);
-}
-
 /* What a DIE is another half of. */
 static bool go_back(Dwarf_Die *die)
 {
@@ -72,7 +63,7 @@ static void add_function(struct listing *listing, Dwarf_Die *die)
         if (!go_back(&at))
             break;
     }
-    const char *name = linked_name(die);
+    const char *name = tool_die_linked_name(die);
     if (name == NULL || dwarf_attr_integrate(die, DW_AT_external, &external) == NULL)
         return;
     tool_child_grow((void **)&listing->named, &listing->named_capacity, listing->named_count + 1,
@@ -140,7 +131,7 @@ static bool add_call(struct listing *listing, Dwarf_Die *die)
     Dwarf_Die callee;
     if (refers(die, DW_AT_call_origin, &callee) || refers(die, DW_AT_abstract_origin, &callee)) {
         Dwarf_Die at = callee;
-        call.name = linked_name(&callee);
+        call.name = tool_die_linked_name(&callee);
         for (uint32_t i = 0; i < ORIGINS_MAX && call.callee == 0; i++) {
             call.callee = code_of(listing, dwarf_dieoffset(&at));
             if (!go_back(&at))

@@ -10,6 +10,7 @@
 #include "base/ordered.h"
 #include "program/binary/dies.h"
 #include "program/binary/elf_symbols.h"
+#include "program/binary/inlined_calls.h"
 #include "program/process/child.h"
 
 struct listing {
@@ -17,38 +18,12 @@ struct listing {
     void *context;
 };
 
-static uint32_t number_of(Dwarf_Die *die, unsigned name)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Word value;
-    if (dwarf_attr(die, name, &attribute) == NULL || dwarf_formudata(&attribute, &value) != 0 ||
-        value > UINT32_MAX)
-        return 0;
-    return (uint32_t)value;
-}
-
-static const char *call_file(Dwarf_Die *unit, Dwarf_Die *die)
-{
-    Dwarf_Files *files;
-    size_t count;
-    uint32_t number = number_of(die, DW_AT_call_file);
-    if (number == 0 || dwarf_getsrcfiles(unit, &files, &count) != 0 || number >= count)
-        return NULL;
-    return dwarf_filesrc(files, number, NULL, NULL);
-}
-
 /* False: no more are wanted. */
 static bool take_one(struct listing *listing, Dwarf_Die *unit, Dwarf_Die *die)
 {
     Dwarf_Addr base, start, end;
-    Dwarf_Attribute attribute;
-    struct tool_elf_inlined inlined = {.name = dwarf_diename(die),
-                                       .file = call_file(unit, die),
-                                       .line = number_of(die, DW_AT_call_line)};
-    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL) {
-        const char *linked = dwarf_formstring(&attribute);
-        inlined.name = linked != NULL ? linked : inlined.name;
-    }
+    struct tool_elf_inlined inlined = {.name = tool_die_linked_name(die)};
+    inlined.line = tool_die_call_line(unit, die, &inlined.file);
     if (inlined.name == NULL)
         return true;
     ptrdiff_t at = 0;

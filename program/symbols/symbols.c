@@ -341,41 +341,6 @@ struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbol
     return module;
 }
 
-enum tool_symbols_state tool_symbols_module_state(const struct tool_symbols_module *module)
-{
-    return module->state;
-}
-
-struct tool_symbols_origin tool_symbols_module_origin(const struct tool_symbols_module *module)
-{
-    return (struct tool_symbols_origin){
-        .names = module->names_from, .lines = module->lines_from, .debug_path = module->debug_path};
-}
-
-const char *tool_symbols_module_not_fetched(const struct tool_symbols_module *module)
-{
-    return module->not_fetched;
-}
-
-bool tool_symbols_module_is_stripped(const struct tool_symbols_module *module)
-{
-    return module->is_stripped;
-}
-
-const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_module *module)
-{
-    return module->has_head ? &module->head : NULL;
-}
-
-const char *tool_symbols_module_trouble(struct tool_symbols_module *module, const char **path)
-{
-    *path = module->path;
-    if (module->state == TOOL_SYMBOLS_READY || module->is_told)
-        return NULL;
-    module->is_told = true;
-    return module->reason;
-}
-
 void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbols_module *module)
 {
     struct tool_wire_request request = {.what = TOOL_WIRE_RELEASE, .module = module->number};
@@ -481,9 +446,10 @@ static bool can_list(struct tool_symbols *symbols, struct tool_symbols_module *m
 }
 
 static bool ask_for_list(struct tool_symbols *symbols, const struct tool_symbols_module *module,
-                         uint32_t what, uint64_t deadline_ms)
+                         uint32_t what, uint32_t size_bytes, uint64_t deadline_ms)
 {
-    struct tool_wire_request request = {.what = what, .module = module->number};
+    const struct tool_wire_request request = {
+        .what = what, .module = module->number, .size_bytes = size_bytes};
     return send_request(symbols, &request, deadline_ms);
 }
 
@@ -513,14 +479,11 @@ static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,
     return take_texts(symbols, wire.name_bytes, wire.file_bytes, deadline_ms);
 }
 
-static bool list_copies(struct tool_symbols *symbols, struct tool_symbols_module *module,
-                        uint32_t what, tool_symbols_take_inlined take, void *context)
+static bool take_copies(struct tool_symbols *symbols, struct tool_symbols_module *module, bool fine,
+                        uint64_t deadline_ms, tool_symbols_take_inlined take, void *context)
 {
+    uint64_t count = 0, size_bytes = 0;
     struct tool_symbols_inlined found = {.end = 1};
-    uint64_t deadline_ms = deadline_of(symbols), count = 0, size_bytes = 0;
-    if (!can_list(symbols, module))
-        return false;
-    bool fine = ask_for_list(symbols, module, what, deadline_ms);
     while (fine && found.end != 0 && count++ < LIST_MAX && size_bytes < LIST_BYTES_MAX) {
         fine = take_inlined(symbols, deadline_ms, &found);
         size_bytes += found.name.size_bytes + found.file.size_bytes;
@@ -528,6 +491,15 @@ static bool list_copies(struct tool_symbols *symbols, struct tool_symbols_module
             take(context, &found);
     }
     return end_list(symbols, module, fine, found.end == 0);
+}
+
+static bool list_copies(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                        uint32_t what, tool_symbols_take_inlined take, void *context)
+{
+    uint64_t deadline_ms = deadline_of(symbols);
+    return can_list(symbols, module) &&
+           take_copies(symbols, module, ask_for_list(symbols, module, what, 0, deadline_ms),
+                       deadline_ms, take, context);
 }
 
 bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
@@ -540,6 +512,22 @@ bool tool_symbols_calls_list(struct tool_symbols *symbols, struct tool_symbols_m
                              tool_symbols_take_inlined take, void *context)
 {
     return list_copies(symbols, module, TOOL_WIRE_CALLS, take, context);
+}
+
+bool tool_symbols_inlined_between(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                                  const struct tool_symbols_between *between,
+                                  tool_symbols_take_inlined take, void *context)
+{
+    const struct tool_wire_between wire = {between->caller, between->callee};
+    const ttape_string name = between->name;
+    uint64_t deadline_ms = deadline_of(symbols);
+    if (name.size_bytes > TOOL_WIRE_NAME_MAX || !can_list(symbols, module))
+        return false;
+    bool fine =
+        ask_for_list(symbols, module, TOOL_WIRE_BETWEEN, (uint32_t)name.size_bytes, deadline_ms) &&
+        tool_child_send(symbols->helper.fd, &wire, sizeof wire, deadline_ms) &&
+        tool_child_send(symbols->helper.fd, name.data, name.size_bytes, deadline_ms);
+    return take_copies(symbols, module, fine, deadline_ms, take, context);
 }
 
 /* One function's values, or what is behind the last: none. False with errno where it did not come
@@ -567,7 +555,7 @@ bool tool_symbols_values_list(struct tool_symbols *symbols, struct tool_symbols_
     uint64_t deadline_ms = deadline_of(symbols), count = 0, size_bytes = 0;
     if (!can_list(symbols, module))
         return false;
-    bool fine = ask_for_list(symbols, module, TOOL_WIRE_VALUES, deadline_ms);
+    bool fine = ask_for_list(symbols, module, TOOL_WIRE_VALUES, 0, deadline_ms);
     while (fine && found.given + found.returned != 0 && count++ < LIST_MAX &&
            size_bytes < LIST_BYTES_MAX) {
         fine = take_values(symbols, deadline_ms, &found);

@@ -152,6 +152,18 @@ bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols
 bool tool_symbols_calls_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
                              tool_symbols_take_inlined take, void *context);
 
+/* A call: of the function that has the address `caller` by ELF address, to the one that begins at
+ * `callee`; 0: in another file, which has that name, as it is linked or as people read it. */
+struct tool_symbols_between {
+    uint64_t caller, callee;
+    ttape_string name;
+};
+/* Lists the inlined functions that it was made in, outermost first, by name alone: as far as debug
+ * information leaves only one answer. */
+bool tool_symbols_inlined_between(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                                  const struct tool_symbols_between *between,
+                                  tool_symbols_take_inlined take, void *context);
+
 /* What a function is given and returns, as far as debug information tells it. */
 #define TOOL_SYMBOLS_VALUES (TTP_VALUES_MAX + 1u)
 struct tool_symbols_values {

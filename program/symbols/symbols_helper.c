@@ -11,6 +11,7 @@
 
 #include "program/binary/call_sites.h"
 #include "program/binary/elf_symbols.h"
+#include "program/binary/inlined_calls.h"
 #include "program/binary/values/elf_values.h"
 #include "program/names/demangle.h"
 #include "program/process/child.h"
@@ -304,6 +305,69 @@ static void list_code(struct helping *help, const struct tool_wire_request *requ
     answer(help, &last, sizeof(last));
 }
 
+/* Who a call is asked of: a place of this file, or a name. */
+struct calling {
+    struct telling telling; /* the first member: what is told is told of it */
+    const struct tool_elf_table *table;
+    uint64_t callee;
+    const char *name;
+};
+
+/* Behind a point compilers say what they made of a function. */
+static bool is_name(const char *symbol, const char *name)
+{
+    size_t size = strlen(name);
+    return size > 0 && strncmp(symbol, name, size) == 0 &&
+           (symbol[size] == '\0' || symbol[size] == '.' || symbol[size] == '@');
+}
+
+static bool is_callee(void *context, const char *linked)
+{
+    struct calling *calling = context;
+    const struct tool_elf_table *table = calling->table;
+    if (calling->callee == 0) {
+        struct tool_elf_symbol symbol = {.name = linked};
+        size_t size;
+        return strcmp(calling->name, linked) == 0 ||
+               strcmp(shown_name(calling->telling.help, &symbol, &size), calling->name) == 0;
+    }
+    const struct tool_elf_symbol *symbol = tool_elf_table_find(table, calling->callee);
+    for (; symbol != NULL && symbol > table->symbols && symbol[-1].start == calling->callee;)
+        symbol--;
+    for (; symbol != NULL && symbol < table->symbols + table->count &&
+           symbol->start == calling->callee;
+         symbol++)
+        if (is_name(symbol->name, linked))
+            return true;
+    return false;
+}
+
+static void list_between(struct helping *help, const struct tool_wire_request *request)
+{
+    struct tool_wire_inlined last = {0};
+    struct tool_wire_between asked;
+    char name[TOOL_WIRE_NAME_MAX + 1];
+    if (request->module >= help->count || help->modules[request->module] == NULL ||
+        request->size_bytes >= sizeof name)
+        tool_child_give_up();
+    ask(help, &asked, sizeof asked);
+    ask(help, name, request->size_bytes);
+    name[request->size_bytes] = '\0';
+    const struct tool_elf_module *module = help->modules[request->module];
+    struct calling calling = {.telling = {help, module->lines_move},
+                              .table = &module->table,
+                              .callee = asked.callee,
+                              .name = name};
+    const struct tool_elf_between between = {
+        .caller = asked.caller - module->lines_move,
+        .callee = asked.callee != 0 ? asked.callee - module->lines_move : 0,
+        .is_named = is_callee,
+        .context = &calling};
+    if (module->lines != NULL)
+        tool_elf_inlined_between(module->lines, &between, tell_inlined);
+    answer(help, &last, sizeof last);
+}
+
 /* Texts of a function's values. */
 struct saying {
     char *text;
@@ -394,6 +458,7 @@ void tool_symbols_serve(int fd, const void *context)
         case TOOL_WIRE_VALUES: list_values(help, &request); break;
         case TOOL_WIRE_INLINED: list_code(help, &request, false); break;
         case TOOL_WIRE_CALLS: list_code(help, &request, true); break;
+        case TOOL_WIRE_BETWEEN: list_between(help, &request); break;
         default: tool_child_give_up();
         }
         send_answers(help);

@@ -23,14 +23,20 @@ enum {
     TOOL_WIRE_RELEASE = 3,
     TOOL_WIRE_INLINED = 4,
     TOOL_WIRE_VALUES = 5,
-    TOOL_WIRE_CALLS = 6
+    TOOL_WIRE_CALLS = 6,
+    TOOL_WIRE_BETWEEN = 7
 };
 
 struct tool_wire_request {
     uint32_t what;
     uint32_t module;     /* the user's number for it */
     uint32_t count;      /* OPEN: bytes of build id; FIND: queries */
-    uint32_t size_bytes; /* OPEN: of the path, which follows the build id; FIND: of the queries */
+    uint32_t size_bytes; /* OPEN: of the path, which follows the build id; FIND: of the queries;
+                          * BETWEEN: of the callee's name, behind struct tool_wire_between */
+};
+
+struct tool_wire_between {
+    uint64_t caller, callee;
 };
 
 struct tool_wire_query {
@@ -56,7 +62,8 @@ struct tool_wire_found {
 };
 
 /* Answers to INLINED, until one has no end; name and file follow each. Answers to CALLS are the
- * same: start and end of the call, the callee as entry, and as line whether it is a tail call. */
+ * same: start and end of the call, the callee as entry, and as line whether it is a tail call.
+ * Those to BETWEEN have a name only. */
 struct tool_wire_inlined {
     uint64_t start, end, entry;
     uint32_t name_bytes, file_bytes, line, reserved;

@@ -4,6 +4,7 @@
 
 #include <tracetape/calls.h>
 
+#include "tools/calls/inlined/inlined_callers.h"
 #include "tools/context/context_writes.h"
 #include "tools/io/input.h"
 
@@ -15,6 +16,7 @@ struct walk {
     const struct tool_context_recording *recording;
     const ttape_reader *reader;
     struct tool_site_names names;
+    struct tool_inlined *inlined;
     uint8_t *kinds; /* by site */
     uint32_t site_count;
     uint32_t *since; /* stacks of stdio calls that ended since the last write */
@@ -84,6 +86,15 @@ static uint32_t keep_stack(struct tool_context_writes *writes, const char *text,
     return (uint32_t)writes->stack_count++;
 }
 
+static void put_inlined(struct walk *walk, uint32_t caller, uint32_t callee,
+                        struct tool_output *text)
+{
+    uint32_t count;
+    char *const *names = tool_inlined_between(walk->inlined, caller, callee, &count);
+    for (uint32_t i = 0; i < count; i++)
+        tool_output_printf(text, " > %s (inlined)", names[i]);
+}
+
 /* Functions around a call that ended, and itself where it is one. */
 static uint32_t stack_of(struct walk *walk, const ttape_call_cursor *cursor, const ttape_call *call)
 {
@@ -92,7 +103,7 @@ static uint32_t stack_of(struct walk *walk, const ttape_call_cursor *cursor, con
     uint32_t count, shown = 0;
     ttape_call_cursor_stack(cursor, &around, &count);
     tool_output_open(&text, -1);
-    uint32_t first = count > DEEP_MOST ? count - DEEP_MOST : 0;
+    uint32_t first = count > DEEP_MOST ? count - DEEP_MOST : 0, last = TTAPE_NONE;
     if (first != 0)
         tool_output_text(&text, "... ");
     for (uint32_t i = first; i <= count; i++) {
@@ -100,6 +111,9 @@ static uint32_t stack_of(struct walk *walk, const ttape_call_cursor *cursor, con
         uint8_t kind = kind_of(walk, site);
         if (kind != FUNCTION && kind != PRINTS)
             continue;
+        if (last != TTAPE_NONE)
+            put_inlined(walk, last, site, &text);
+        last = site;
         tool_output_text(&text, shown++ != 0 || first != 0 ? " > " : "");
         tool_output_text(&text, tool_site_name(&walk->names, site));
     }
@@ -212,7 +226,9 @@ static int walk_all(void *context, const struct tool_input *input)
     walk->site_count = info.site_count;
     if (list_kinds(walk)) {
         tool_site_names_open_as(&walk->names, input->reader, walk->recording->names);
+        walk->inlined = tool_inlined_open(input->reader, walk->recording->names);
         status = read_calls(walk, input);
+        tool_inlined_close(walk->inlined);
         tool_site_names_close(&walk->names);
     }
     free(walk->kinds);

@@ -48,6 +48,24 @@ static void put_processes(struct tool_last *last, struct tool_json *json)
     tool_json_end(json, ']');
 }
 
+/* What was called, and what made the call, that has no time of its own. */
+static void put_inlined(struct tool_last *last, struct tool_json *json,
+                        const ttape_last_thread *thread, uint32_t at)
+{
+    uint32_t count;
+    char *const *names = tool_last_inlined(last, thread, at, &count);
+    while (count-- > 0) {
+        tool_json_begin(json, NULL, '{');
+        tool_json_text(json, "function", names[count]);
+        tool_json_string_if(json, "file", (ttape_string){"", 0});
+        tool_json_number_if(json, "line", false, 0);
+        tool_json_bool(json, "inlined", true);
+        tool_json_number_if(json, "signal", false, 0);
+        tool_json_number_if(json, "enter_time_ns", false, 0);
+        tool_json_end(json, '}');
+    }
+}
+
 static void put_frames(struct tool_last *last, struct tool_json *json,
                        const ttape_last_thread *thread)
 {
@@ -57,11 +75,13 @@ static void put_frames(struct tool_last *last, struct tool_json *json,
         bool is_signal = frame->kind == TTAPE_EVENT_SIGNAL_BEGIN;
         tool_json_begin(json, NULL, '{');
         put_site(last, json, frame->site);
+        tool_json_bool(json, "inlined", false);
         tool_json_number_if(json, "signal", is_signal, frame->argument);
         tool_json_number_if(json, "enter_time_ns", last->has_times, frame->enter_time_ns);
         struct tool_value_call call = tool_last_frame(thread, frame);
         tool_json_found_values(&last->values, json, &call);
         tool_json_end(json, '}');
+        put_inlined(last, json, thread, i);
     }
     tool_json_end(json, ']');
 }

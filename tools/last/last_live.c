@@ -17,6 +17,7 @@ struct live_frame {
     char *name, *module, *file;
     uint64_t address, offset; /* in the process; in its module */
     uint32_t line;
+    bool is_inlined;
 };
 
 struct live_thread {
@@ -60,9 +61,9 @@ static void take_record(void *context, const struct tool_live_record *record)
     } else if (record->kind == TOOL_LIVE_FRAME && thread->count < TOOL_LIVE_FRAMES_MOST) {
         tool_grow((void **)&thread->frames, &thread->capacity, thread->count + 1,
                   sizeof(*thread->frames));
-        thread->frames[thread->count++] =
-            (struct live_frame){copy(record->name), copy(record->module), copy(record->file),
-                                record->address,    record->offset,       record->line};
+        thread->frames[thread->count++] = (struct live_frame){
+            copy(record->name), copy(record->module), copy(record->file), record->address,
+            record->offset,     record->line,         record->is_inlined};
         if (thread->count <= LOCK_IS_AMONG && thread->what.address != 0)
             thread->waits_for_mutex = thread->waits_for_mutex || is_lock(record->name);
     }
@@ -143,7 +144,7 @@ static void put_frame(struct tool_output *out, const struct live_frame *frame)
         return;
     }
     put_escaped(out, frame->name);
-    tool_output_text(out, " (");
+    tool_output_text(out, frame->is_inlined ? " (inlined) (" : " (");
     put_escaped(out, frame->file[0] != '\0' ? frame->file : frame->module);
     if (frame->line != 0)
         tool_output_printf(out, ":%" PRIu32, frame->line);
@@ -198,6 +199,7 @@ static void put_json_frame(struct tool_json *json, const struct live_frame *fram
     tool_json_text(json, "module", frame->module);
     tool_json_text(json, "file", frame->file);
     tool_json_number_if(json, "line", frame->line != 0, frame->line);
+    tool_json_bool(json, "inlined", frame->is_inlined);
     tool_json_number(json, "address", frame->address);
     tool_json_end(json, '}');
 }

@@ -70,6 +70,16 @@ static void put_frame(struct tool_last *last, struct tool_output *out,
                        name != NULL ? name : "");
 }
 
+/* What is around the frame before the next one that is recorded. */
+static void put_inlined(struct tool_last *last, struct tool_output *out,
+                        const ttape_last_thread *thread, uint32_t at)
+{
+    uint32_t count;
+    char *const *names = tool_last_inlined(last, thread, at, &count);
+    while (count-- > 0)
+        tool_output_printf(out, "  %*s  %s (inlined)\n", TIME_WIDTH, "", names[count]);
+}
+
 static bool is_equal(const void *context, size_t a, size_t b)
 {
     const ttape_last_thread *thread = context;
@@ -103,6 +113,7 @@ static void put_frames(struct tool_last *last, struct tool_output *out,
     for (; i < count && lines < FRAMES_SHOWN; i++, lines++) {
         put_frame(last, out, thread, &thread->frames[count - 1 - i]);
         i += put_repeats(out, thread, i);
+        put_inlined(last, out, thread, count - 1 - i);
     }
     if (i < count)
         tool_output_printf(out, "  %*s  and %" PRIu32 " more\n", TIME_WIDTH, "", count - i);

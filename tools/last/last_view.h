@@ -7,6 +7,7 @@
 
 #include <tracetape/last.h>
 
+#include "tools/calls/inlined/inlined_callers.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
@@ -22,6 +23,7 @@ struct tool_last {
     ttape_last *answer;
     const ttape_last_thread *threads;
     struct tool_value_search values;
+    struct tool_inlined *inlined;
     struct tool_core_fault core; /* tid 0: none was given */
     bool *ran;                   /* by thread: it ran when that signal came; */
     uint32_t ran_count;          /* so many did, others waited; 0: that is not known */
@@ -33,6 +35,11 @@ struct tool_last {
 /* Where the process ended by a fault that this thread met: false, if it is not known. */
 bool tool_last_fault(const struct tool_last *last, const ttape_last_thread *thread,
                      uint64_t *signal, uint64_t *address);
+
+/* Inlined functions of the frame around the open one number `at`, in which that was called:
+ * outermost first. */
+char *const *tool_last_inlined(const struct tool_last *last, const ttape_last_thread *thread,
+                               uint32_t at, uint32_t *count);
 
 /* last_running.c: which threads ran when a fault's signal ended their process, the first one that
  * ended so. */

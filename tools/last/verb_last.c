@@ -122,6 +122,17 @@ bool tool_last_fault(const struct tool_last *last, const ttape_last_thread *thre
     return *signal != 0 && is_last;
 }
 
+char *const *tool_last_inlined(const struct tool_last *last, const ttape_last_thread *thread,
+                               uint32_t at, uint32_t *count)
+{
+    const ttape_open_frame *frames = thread->frames;
+    *count = 0;
+    if (at == 0 || at >= thread->frame_count || frames[at].kind != TTAPE_EVENT_ENTER ||
+        frames[at - 1].kind != TTAPE_EVENT_ENTER)
+        return NULL;
+    return tool_inlined_between(last->inlined, frames[at - 1].site, frames[at].site, count);
+}
+
 /* What failed has been reported. */
 static int read_core(struct tool_last *last, const char *path)
 {
@@ -154,6 +165,7 @@ static int show_last(const struct options *options, const struct tool_input *inp
     tool_site_names_open_as(&last.names, input->reader,
                             tool_name_style(options->names, options->json));
     tool_value_search_open(&last.values, input->reader);
+    last.inlined = tool_inlined_open(input->reader, last.names.style);
     tool_last_find_ran(&last);
     tool_output_open(&out, STDOUT_FILENO);
     if (options->json)
@@ -163,6 +175,7 @@ static int show_last(const struct options *options, const struct tool_input *inp
     int closed = tool_output_close(&out);
     if (tool_value_search_close(&last.values, input->name) != TOOL_OK)
         closed = TOOL_CANNOT;
+    tool_inlined_close(last.inlined);
     ttape_last_close(last.answer);
     free(last.ran);
     tool_site_names_close(&last.names);

@@ -60,16 +60,29 @@ static void put_function(struct printing *print, const ttape_longest_call *call)
                       end);
 }
 
+static void put_inlined(struct printing *print, uint32_t caller, uint32_t callee)
+{
+    uint32_t count;
+    struct tool_output *text = &print->text;
+    char *const *names = tool_inlined_between(print->view->inlined, caller, callee, &count);
+    while (count-- > 0)
+        tool_output_printf(text, "%s%s (inlined)", text->size_bytes > 0 ? " < " : "", names[count]);
+}
+
 /* Innermost first: where the table is cut, the next caller stays. */
 static void put_path(struct printing *print, const ttape_longest_call *call)
 {
     struct tool_output *text = &print->text;
+    uint32_t callee = call->site;
     text->size_bytes = 0;
     for (uint32_t i = call->path_count; i > 0; i--) {
         const ttape_open_frame *frame = &call->path[i - 1];
-        const char *name = frame->kind == TTAPE_EVENT_SIGNAL_BEGIN
-                               ? "(signal)"
-                               : tool_site_name(&print->view->names, frame->site);
+        bool is_signal = frame->kind == TTAPE_EVENT_SIGNAL_BEGIN;
+        const char *name =
+            is_signal ? "(signal)" : tool_site_name(&print->view->names, frame->site);
+        if (!is_signal && callee != TTAPE_NONE && print->view->inlined != NULL)
+            put_inlined(print, frame->site, callee);
+        callee = is_signal ? TTAPE_NONE : frame->site;
         size_t size = strlen(name) + 3;
         if (text->size_bytes + size > TOOL_OUTPUT_BYTES / 2)
             break;

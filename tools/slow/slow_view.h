@@ -4,6 +4,7 @@
 
 #include <tracetape/longest.h>
 
+#include "tools/calls/inlined/inlined_callers.h"
 #include "tools/calls/site_name.h"
 #include "tools/calls/stream_choice.h"
 #include "tools/command/output.h"
@@ -26,6 +27,7 @@ struct tool_slow {
     const char *function; /* what was asked for, or NULL: all */
     ttape_longest_by by;
     struct tool_site_names names;
+    struct tool_inlined *inlined; /* NULL, of many files: each would have a process of its own */
     ttape_longest_info info;
     const ttape_longest_call *calls;
     uint32_t call_count;

@@ -260,10 +260,12 @@ static int list_input(void *context, const struct tool_input *input)
     struct tool_slow view = {0};
     ttape_longest *longest = NULL;
     int status = ask_file(options, input, &ask, &view, &longest);
+    view.inlined = tool_inlined_open(input->reader, view.names.style);
     if (status == TOOL_OK)
         status = print(options, &view);
     if (status == TOOL_OK)
         say_view(options, &view);
+    tool_inlined_close(view.inlined);
     ttape_longest_close(longest);
     tool_site_names_close(&view.names);
     return status == TOOL_OK ? ask.status : status;

@@ -21,12 +21,14 @@
 
 #include <elfutils/libdwfl.h>
 
+#include "program/binary/inlined_calls.h"
 #include "program/names/demangle.h"
 #include "program/process/child.h"
 #include "tools/command/tool.h"
 
 #define TIME_MOST_MS   20000u /* for all */
 #define THREAD_STOP_MS 1000u
+#define UNITS_MOST     200000u
 #define MEMORY_BYTES   (UINT64_C(1) << 30)
 #define FUTEX_MASK     127u /* without flags: 0 is FUTEX_WAIT */
 #define OWNER_OFFSET   8u   /* in the C library's mutex */
@@ -39,6 +41,10 @@ struct reading {
     int fd;
     pid_t pid;
     Dwfl *dwfl;
+    Dwfl_Module *module; /* of the last frame, and its unit; NULL: it has none */
+    Dwarf_Die *unit;
+    Dwarf_Addr bias;
+    uint32_t units_left; /* that may be looked at one by one */
     uint32_t frame_count;
     bool is_gone;
     char demangled[TOOL_DEMANGLE_OUTPUT_MAX];
@@ -66,6 +72,31 @@ static const char *readable(struct reading *r, const char *name)
     return name == NULL || tool_demangle(name, r->demangled) == 0 ? name : r->demangled;
 }
 
+/* The unit that has the address: clang makes no table of addresses, and another's may be the one
+ * that was found. Often it is that of the frame before. */
+static Dwarf_Die *find_unit(struct reading *r, Dwfl_Module *module, Dwarf_Addr place)
+{
+    if (r->unit != NULL && r->module == module && dwarf_haspc(r->unit, place - r->bias) > 0)
+        return r->unit;
+    r->module = module;
+    r->unit = dwfl_module_addrdie(module, place, &r->bias);
+    if (r->unit != NULL && dwarf_haspc(r->unit, place - r->bias) > 0)
+        return r->unit;
+    r->unit = NULL;
+    while (r->units_left > 0 && (r->unit = dwfl_module_nextcu(module, r->unit, &r->bias)) != NULL) {
+        r->units_left--;
+        if (dwarf_haspc(r->unit, place - r->bias) > 0)
+            return r->unit;
+    }
+    return r->unit = NULL;
+}
+
+static void put_line(struct tool_live_record *record, uint32_t line, const char *file)
+{
+    put_text(record->file, sizeof record->file, base_of(file));
+    record->line = file != NULL ? line : 0;
+}
+
 static void name_code(struct reading *r, struct tool_live_record *record, Dwarf_Addr place)
 {
     GElf_Off offset;
@@ -77,14 +108,32 @@ static void name_code(struct reading *r, struct tool_live_record *record, Dwarf_
     Dwarf_Addr start = 0;
     const char *path = dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
     const char *name = dwfl_module_addrinfo(module, place, &offset, &symbol, NULL, NULL, NULL);
-    Dwfl_Line *found = dwfl_module_getsrc(module, place);
+    Dwarf_Die *unit = find_unit(r, module, place);
+    Dwarf_Line *found = unit != NULL ? dwarf_getsrc_die(unit, place - r->bias) : NULL;
     put_text(record->module, sizeof record->module, base_of(path));
     record->offset = record->address - start;
     put_text(record->name, sizeof record->name, readable(r, name));
-    if (found != NULL) {
-        const char *file = dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL);
-        put_text(record->file, sizeof record->file, base_of(file));
-        record->line = line > 0 ? (uint32_t)line : 0;
+    if (found != NULL && dwarf_lineno(found, &line) == 0 && line > 0)
+        put_line(record, (uint32_t)line, dwarf_linesrc(found, NULL, NULL));
+}
+
+/* Inlined functions first, innermost first: what is the frame's own line is the innermost one's,
+ * and each other one is where it calls the one within. */
+static void send_inlined(struct reading *r, struct tool_live_record *record, Dwarf_Addr place)
+{
+    const char *file;
+    Dwarf_Die function, inlined[TOOL_INLINED_MOST];
+    Dwfl_Module *module = dwfl_addrmodule(r->dwfl, place);
+    Dwarf_Die *unit = module != NULL ? find_unit(r, module, place) : NULL;
+    if (unit == NULL || !tool_die_function_at(unit, place - r->bias, &function))
+        return;
+    for (uint32_t i = tool_die_inlined_at(&function, place - r->bias, inlined); i-- > 0;) {
+        struct tool_live_record one = *record;
+        one.is_inlined = true;
+        put_text(one.name, sizeof one.name, readable(r, tool_die_linked_name(&inlined[i])));
+        send_record(r, &one);
+        uint32_t line = tool_die_call_line(unit, &inlined[i], &file);
+        put_line(record, line, file);
     }
 }
 
@@ -97,7 +146,9 @@ static int take_frame(Dwfl_Frame *state, void *context)
     if (!dwfl_frame_pc(state, &at, &is_exact) || r->is_gone)
         return DWARF_CB_ABORT;
     record.address = at;
-    name_code(r, &record, at - !is_exact); /* the call is before where it returns to */
+    at -= !is_exact; /* the call is before where it returns to */
+    name_code(r, &record, at);
+    send_inlined(r, &record, at);
     send_record(r, &record);
     return ++r->frame_count < TOOL_LIVE_FRAMES_MOST ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
@@ -241,6 +292,7 @@ static void work(int fd, const void *context)
     if (r == NULL)
         return;
     r->fd = fd;
+    r->units_left = UNITS_MOST;
     r->pid = ((const struct work *)context)->pid;
     (void)unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched while a process hangs */
     r->dwfl = dwfl_begin(&callbacks);

@@ -26,6 +26,7 @@ struct tool_live_record {
     uint64_t offset;  /* frame: of code, in its module */
     uint64_t owner;   /* thread: the one that holds the mutex; 0: not known */
     uint32_t line;    /* 0: not known */
+    bool is_inlined;  /* frame: the compiler put it into the next one that is not */
     char name[512];   /* of a function, a thread; "": not known */
     char module[128]; /* last part of the file's path */
     char file[256];   /* of the source; thread: the mutex's name */
