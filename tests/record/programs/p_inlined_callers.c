@@ -8,7 +8,7 @@
 #else
 #define APART __attribute__((noipa))
 #endif
-#define INTO  static inline __attribute__((always_inline))
+#define INTO static inline __attribute__((always_inline))
 
 static volatile int sink;
 
