@@ -17,6 +17,8 @@ static const struct tool_verb verbs[] = {
     {"attach", "record the calls of a program that runs, and leave it as it was", tool_verb_attach},
     {"control", "steer a recording that runs: on, off, flush, snapshot, stop", tool_verb_control},
     {"recover", "make a trace of what a killed recorder left behind", tool_verb_recover},
+    {"receive", "take traces that other machines send while they record", tool_verb_receive},
+    {"send", "send a trace, or the rest of one, to such a receiver", tool_verb_send},
     {"convert", "turn a recording of another tool into a trace", tool_verb_convert},
     {"last", "say how threads ended, and what they called last", tool_verb_last},
     {"info", "say what is in a trace and where its bytes went", tool_verb_info},

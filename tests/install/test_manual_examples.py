@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -243,11 +244,21 @@ class Examples:
     def run_with_server(self, folder, lines):
         """What begins with a job and talks to it: the shell first waits until it can."""
         folder.joinpath("serve").touch()
+        port = free_port() # others may use the one of the pages
+        lines = [line.replace("receive traces", f"receive --listen 127.0.0.1:{port} traces")
+                 .replace(":8271", f":{port}") for line in lines]
+        listens = f"until : 2>/dev/null </dev/tcp/127.0.0.1/{port}; do :; done"
         ready = "for i in {1..9999}; do tracetape control $! status >/dev/null 2>&1 && break; done"
         script = ["set -e", "trap 'kill $!' EXIT",
-                  *(f"{line}\n{ready}" if line.endswith("&") else line for line in lines)]
+                  *(f"{line}\n{listens if 'receive' in line else ready}" if line.endswith("&")
+                    else line for line in lines)]
         self.shell(folder, "\n".join(script))
         self.count += len(lines)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 def shape(line):

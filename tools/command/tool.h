@@ -31,6 +31,8 @@ struct tool_verb {
 int tool_verb_record(int argc, char **argv);
 int tool_verb_attach(int argc, char **argv);
 int tool_verb_recover(int argc, char **argv);
+int tool_verb_receive(int argc, char **argv);
+int tool_verb_send(int argc, char **argv);
 int tool_verb_convert(int argc, char **argv);
 int tool_verb_info(int argc, char **argv);
 int tool_verb_verify(int argc, char **argv);

@@ -61,7 +61,7 @@ static void say_all(struct tool_record_session *session, const ttape_recording *
         tool_record_values_say_unused(&session->patch.values);
     tool_record_say_trace(session->output, !session->no_blocks);
     tool_record_say_elsewhere(&session->patch, session->output);
-    if (!result->has_status)
+    if (!result->has_status || session->send.is_asked)
         return;
     char *first = tool_record_first_file(session->shown, session->files ? pid : 0,
                                          session->files || session->rotate != 0);
@@ -218,7 +218,7 @@ static int record(struct tool_record_session *session, ttape_session *recorded, 
         return fail_start(session, &state, &err);
     say_switches(session, recorded);
     session->bare.session = recorded;
-    tool_record_rounds(recorded, session->attach != 0, session->quiet);
+    tool_record_rounds(recorded, session->attach != 0, session->quiet, &session->send);
     return finish(session, recorded, is_complete);
 }
 
@@ -247,9 +247,13 @@ int tool_record_run(struct tool_record_session *session, char **argv,
                                        .context = session};
     if (ttape_session_open(&recorded, &how, &err) != TTAPE_OK)
         return fail_open(session, &err);
+    tool_record_send_begin(&session->send, session->output, session->live, session->spill,
+                           tool_record_is_interrupted);
     int status = record(session, recorded, &is_complete);
     ttape_session_close(recorded);
     tool_memory_on_failure(NULL, NULL);
+    status =
+        tool_record_send_end(&session->send, session->output, is_complete, session->quiet, status);
     if (is_complete && session->then_level >= 0)
         tool_record_then_level(session->output, session->shown, session->then_level,
                                session->quiet);

@@ -84,6 +84,10 @@ static int check_options(struct tool_record_session *session, ttape_recording_op
     if (session->output != NULL && strcmp(session->output, "-") == 0 &&
         (session->live || session->files || session->rotate != 0))
         return tool_usage(session->verb, "-o - goes with none of --live, --files, --rotate");
+    if (session->output != NULL && tool_send_is_url(session->output) &&
+        (session->files || session->rotate != 0 || session->keep.given || session->then_level >= 0))
+        return tool_usage(session->verb, "-o tcp://... goes with none of --files, --rotate, "
+                                         "--keep-last, --then-level: one file is sent as it grows");
     if (session->live && session->files)
         return tool_usage(session->verb, "--live and --files exclude each other");
     if (session->calls.stack_rate != 0 &&
@@ -244,9 +248,17 @@ static int run_session(struct tool_record_session *session, char **argv,
     int status = to_stdout ? tool_record_stdout_open(&standard) : TOOL_OK;
     if (status != TOOL_OK)
         return status;
+    status = tool_record_send_open(&session->send, session->verb, session->output, argv[0]);
+    if (status != TOOL_OK)
+        return status;
     char *made = session->output == NULL ? tool_record_default_output(argv[0]) : NULL;
-    session->shown = session->output == NULL ? made : session->output;
-    session->output = to_stdout ? standard.path : session->shown;
+    session->shown = session->send.is_asked    ? session->send.shown
+                     : session->output == NULL ? made
+                                               : session->output;
+    session->output = to_stdout                ? standard.path
+                      : session->send.is_asked ? session->send.sender.place.name
+                                               : session->shown;
+    options->keep_old = !session->send.is_asked; /* what is here only until it is sent moves none */
     status = choose_and_run(session, argv, options);
     if (to_stdout)
         status = tool_record_stdout_close(&standard, status);
@@ -321,5 +333,6 @@ int tool_record_session_close(struct tool_record_session *session, int status)
     tool_record_calls_close(&session->calls);
     tool_record_patch_close(&session->patch);
     tool_plan_cache_close(&session->plans);
+    tool_record_send_close(&session->send);
     return session->bare.why[0] != '\0' ? tool_record_bare_run(&session->bare) : status;
 }

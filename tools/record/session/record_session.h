@@ -16,6 +16,7 @@
 #include "tools/record/engines/record_engine.h"
 #include "tools/record/engines/record_join.h"
 #include "tools/record/engines/record_patch.h"
+#include "tools/record/output/record_send.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/rules/record_rules.h"
 
@@ -39,6 +40,7 @@ struct tool_record_session {
     struct tool_record_join join;
     struct tool_debug_files debug;
     struct tool_plan_cache plans;
+    struct tool_record_send send;
     struct tool_record_bare bare;
     struct tool_plan_cache traced_plans; /* in the process that traces */
     sigset_t mask;                       /* signals that were blocked before some were */

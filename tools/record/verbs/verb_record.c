@@ -14,8 +14,9 @@
 
 static const struct tool_option table[] = {
     TOOL_GROUP("The trace"),
-    {"output", 'o', "FILE", "the trace (default: the command's name with .ttape; -: to stdout)",
-     NULL, TOOL_AT(output)},
+    {"output", 'o', "FILE",
+     "the trace (default: COMMAND.ttape); -: to stdout; tcp://HOST:PORT: sent", NULL,
+     TOOL_AT(output)},
     {"force", 'f', NULL, "replace FILE; else a trace becomes FILE.old, and other files stay", NULL,
      TOOL_AT(force)},
     {"clock", 'c', "CLOCK", "auto (default), tsc, monotonic, coarse, none", NULL, TOOL_AT(clock)},
@@ -32,8 +33,8 @@ static const struct tool_option table[] = {
      TOOL_AT(jobs)},
     {"buffer", 0, "SIZE", "memory shared with the program, as a limit (default: as needed)",
      tool_parse_size, TOOL_AT(buffer)},
-    {"spill", 0, "SIZE", "what may wait on disk to be encoded (default 4G)", tool_parse_size,
-     TOOL_AT(spill)},
+    {"spill", 0, "SIZE", "what may wait on disk to be encoded or sent (default 4G)",
+     tool_parse_size, TOOL_AT(spill)},
     {"block", 0, NULL, "when that is full the program waits, however long", NULL,
      TOOL_AT(blocking)},
     {"drop", 0, NULL, "when that is full events are lost, and nothing waits", NULL,
