@@ -2,6 +2,7 @@
 """A trace on its way to a receiver: the same bytes at the end whatever became of the connection,
 the receiver, its disk or the recorder meanwhile; a trace at any moment; nothing but traces in the
 receiver's folder, whatever strangers say to it."""
+import atexit
 import contextlib
 import json
 import os
@@ -34,7 +35,8 @@ def until(what, holds):
 
 
 class Receiver:
-    """`tracetape receive` on a port that stays its own when it is started again."""
+    """`tracetape receive` on a port that stays its own when it is started again. It goes with the
+    test."""
 
     def __init__(self, folder, *options, port=0, before=None):
         self.folder, self.err = Path(folder), Path(f"{folder}.err")
@@ -43,6 +45,7 @@ class Receiver:
             self.process = subprocess.Popen(
                 [setting.COMMAND, "receive", "--listen", f"127.0.0.1:{port}", *options, folder],
                 stdout=subprocess.PIPE, stderr=err, preexec_fn=before)
+        atexit.register(self.process.kill)
         self.url = self.process.stdout.readline().decode().strip()
         self.port = int(self.url.rpartition(":")[2] or 0)
 
@@ -190,7 +193,7 @@ def check_same_bytes(checks, folder, trace):
 
 def check_strangers(checks, folder, trace, other):
     """Nothing of what they say leaves more than it may."""
-    receiver = Receiver(folder / "strange", "--max-size", "200K")
+    receiver = Receiver(folder / "strange", "--max-size", "60K")
     header, data = other.read_bytes()[:64], other.read_bytes()
     (folder / "outside").write_bytes(b"outside")
     (receiver.folder / "link.ttape").symlink_to(folder / "outside")
@@ -353,7 +356,7 @@ def main():
                 (check_left, program, other))
         with futures.ThreadPoolExecutor(len(jobs)) as pool:  # they wait more than they work
             for done in [pool.submit(job[0], checks, folder, *job[1:]) for job in jobs]:
-                done.result()
+                done.result(timeout=300)
     checks.verdict()
 
 

@@ -54,8 +54,9 @@ static void refuse(struct receive_peers *peers, struct receive_peer *peer,
 {
     struct tool_send_said said = {.kind = answer->kind};
     memcpy(said.text, answer->text, sizeof said.text);
-    if (!peers->is_quiet)
+    if (!peers->is_quiet && strcmp(peers->last.text, answer->text) != 0)
         tool_message("%s: refused: %s", peer->where, answer->text);
+    peers->last = *answer;
     say(peer, &said);
     hang_up(peer, now_ms);
 }
@@ -71,6 +72,9 @@ static void acknowledge(struct receive_peers *peers, struct receive_peer *peer, 
         refuse(peers, peer, &answer, now_ms);
         return;
     }
+    if (!is_first && peer->told_bytes == peer->begin_bytes && !peers->is_quiet)
+        tool_message("'%s': %s %s", peer->file.name,
+                     peer->told_bytes != 0 ? "goes on, from" : "comes from", peer->where);
     peer->told_bytes = a->whole_bytes;
     say(peer, &(struct tool_send_said){
                   .kind = TOOL_SEND_HAS, .offset = a->whole_bytes, .prefix = a->prefix});
@@ -93,7 +97,7 @@ static void end_file(struct receive_peers *peers, struct receive_peer *peer)
     if (peer->file.fd < 0)
         return;
     bool stays = receive_file_close(&peer->file, &peers->store);
-    if (stays && !is_complete)
+    if (stays && !is_complete && peer->file.arrival.whole_bytes != peer->begin_bytes)
         say_file(peers, &peer->file, "its sender went before the end");
 }
 
@@ -192,9 +196,7 @@ static void check(struct receive_peers *peers, struct receive_peer *peer, uint64
     if (!receive_file_check(&peer->file, &peers->store))
         return;
     peer->stage = RECEIVE_TAKING;
-    if (!peers->is_quiet && !a->is_complete)
-        tool_message("'%s': %s %s", peer->file.name,
-                     a->whole_bytes != 0 ? "goes on, from" : "comes from", peer->where);
+    peer->begin_bytes = a->whole_bytes;
     acknowledge(peers, peer, true, now_ms);
     if (a->is_complete && peer->stage == RECEIVE_TAKING) /* the last word did not reach it */
         hang_up(peer, now_ms);

@@ -30,7 +30,8 @@ struct receive_peer {
     size_t in_bytes;
     uint8_t out[TOOL_SEND_SAID_MOST];
     size_t out_bytes, out_sent;
-    uint64_t told_bytes; /* of the file, acknowledged */
+    uint64_t told_bytes;  /* of the file, acknowledged */
+    uint64_t begin_bytes; /* of the file, when this connection began */
     uint8_t header[TTP_FILE_HEADER_BYTES];
     struct receive_file file;
 };
@@ -41,6 +42,7 @@ struct receive_peers {
     struct receive_peer *items;
     uint32_t count, most;
     bool is_quiet;
+    struct receive_answer last; /* that was said of a refusal: senders come again and again */
 };
 
 /* A connection that was just made; it has to be non-blocking. */

@@ -317,10 +317,11 @@ static void *work(void *context)
     s->progress_ms = now_ms();
     while (!is_over(s)) {
         struct link link = {.fd = -1};
-        if (open_link(s, &link)) {
-            pause_ms = FIRST_MS;
+        uint64_t before = s->acknowledged_bytes;
+        if (open_link(s, &link))
             serve(s, &link);
-        }
+        if (s->acknowledged_bytes != before) /* else it may refuse over and over */
+            pause_ms = FIRST_MS;
         if (link.fd >= 0)
             (void)close(link.fd);
         if (size_of(s) == 0) { /* before the first partition */
