@@ -14,9 +14,8 @@
 
 static const struct tool_option table[] = {
     TOOL_GROUP("The trace"),
-    {"output", 'o', "FILE",
-     "the trace (default: COMMAND.ttape); -: to stdout; tcp://HOST:PORT: sent", NULL,
-     TOOL_AT(output)},
+    {"output", 'o', "FILE", "the trace (default: COMMAND.ttape); -: to stdout; tcp://HOST:PORT",
+     NULL, TOOL_AT(output)},
     {"force", 'f', NULL, "replace FILE; else a trace becomes FILE.old, and other files stay", NULL,
      TOOL_AT(force)},
     {"clock", 'c', "CLOCK", "auto (default), tsc, monotonic, coarse, none", NULL, TOOL_AT(clock)},
