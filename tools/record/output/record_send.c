@@ -44,7 +44,8 @@ int tool_record_send_open(struct tool_record_send *send, const char *verb, const
     if (place->name[0] == '\0')
         choose_name(place->name, command_name);
     if (asprintf(&send->shown, "tcp://%s%s%s:%s/%s", strchr(place->host, ':') ? "[" : "",
-                 place->host, strchr(place->host, ':') ? "]" : "", place->port, place->name) < 0)
+                 place->host, strchr(place->host, ':') ? "]" : "", place->port, place->name) < 0 ||
+        asprintf(&send->local, "%s.unsent", place->name) < 0)
         tool_out_of_memory();
     return tool_sender_ask(place) ? TOOL_OK : TOOL_CANNOT;
 }
@@ -109,4 +110,8 @@ int tool_record_send_end(struct tool_record_send *send, const char *output, bool
     return status;
 }
 
-void tool_record_send_close(struct tool_record_send *send) { free(send->shown); }
+void tool_record_send_close(struct tool_record_send *send)
+{
+    free(send->shown);
+    free(send->local);
+}

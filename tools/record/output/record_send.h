@@ -10,11 +10,12 @@
 struct tool_record_send {
     bool is_asked;
     char *shown; /* what messages call the trace */
+    char *local; /* what it is called here, until it is sent: no trace of the user's */
     struct tool_sender sender;
 };
 
-/* Whether the receiver would take it; the trace's name here is in sender.place.name. Returns a
- * tool_exit; what is wrong was said. `output` NULL, or no tcp://: nothing is sent. */
+/* Whether the receiver would take it. Returns a tool_exit; what is wrong was said. `output` NULL,
+ * or no tcp://: nothing is sent. */
 int tool_record_send_open(struct tool_record_send *send, const char *verb, const char *output,
                           const char *command_name);
 /* The trace has begun, in the recording's folder or (`is_live`) under its name. */

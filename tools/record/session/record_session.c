@@ -256,7 +256,7 @@ static int run_session(struct tool_record_session *session, char **argv,
                      : session->output == NULL ? made
                                                : session->output;
     session->output = to_stdout                ? standard.path
-                      : session->send.is_asked ? session->send.sender.place.name
+                      : session->send.is_asked ? session->send.local
                                                : session->shown;
     options->keep_old = !session->send.is_asked; /* what is here only until it is sent moves none */
     status = choose_and_run(session, argv, options);
