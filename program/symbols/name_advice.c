@@ -132,12 +132,11 @@ char *tool_name_advice(ttape_string path, bool was_asked)
     bool is_usual = has_package && strcmp(package, "libc6") == 0; /* in the standard archive */
     bool is_debian = strstr(tool_debuginfod_server(), "debian") != NULL;
     const char *ending = is_usual ? "-dbg" : is_debian ? "-dbgsym of debian-debug" : "-dbgsym";
-    bool is_set = tool_debuginfod_has_servers();
-    if (asprintf(&advice, "%s--debuginfod%s%s fetches names%s%s%s%s",
-                 was_asked ? "tracetape symbolize " : "",
-                 is_set ? "" : " with DEBUGINFOD_URLS=", is_set ? "" : tool_debuginfod_server(),
-                 has_package ? ", or the package " : "", has_package ? package : "",
-                 has_package ? ending : "", has_package ? " has them" : "") < 0)
+    /* Which servers there are, that option says itself. */
+    if (asprintf(&advice, "%s--debuginfod fetches names%s%s%s%s",
+                 was_asked ? "tracetape symbolize " : "", has_package ? ", or " : "",
+                 has_package ? package : "", has_package ? ending : "",
+                 has_package ? " has them" : "") < 0)
         return NULL;
     return advice;
 }

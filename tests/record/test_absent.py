@@ -40,9 +40,12 @@ def check_fronts(checks, trace):
         program = setting.build("p_fronted.c", flags=(*FLAGS, *flags), hooks=False, log=False)
         for options in [(), ("--nest-libcalls",)] if way == "PLT" else [()]:
             label = f"{way}, {options}"
-            found, out = record(checks, label, trace, program, *options)
+            done, out = record(checks, label, trace, program, *options)
             wanted = {name: int(n) for name, n in re.findall(r"(?m)^count (\w+) (\d+)$", out)}
             found = calls_of(checks, label, trace)
+            said = re.search(rb"for \d+ that cannot be \((.*?)\)", done.err)
+            left = [name for name in (said[1].decode().split(", ") if said else []) if found[name]]
+            checks.equal(left, [], f"{label}: said to be missing, and there")
             checks.equal({name: found[name] for name in wanted}, wanted, f"{label}: calls")
             checks.equal(found["jump"], 4, f"{label}: functions of its own")
     hooked = setting.build("p_fronted.c", flags=FLAGS, log=False)

@@ -138,11 +138,12 @@ static bool has_window(const struct ttp_patch_head *plan, const struct ttp_patch
 
 /* False: it has no window, and is seen otherwise. */
 static bool is_seen(const struct ttp_patch_head *plan, const struct ttp_patch_function *function,
-                    uint64_t address)
+                    uint64_t address, const char *name)
 {
+    bool can_be = has_window(plan, function);
     if (!ttp_plain_has(address))
-        return true;
-    if (!has_window(plan, function))
+        return can_be || !ttp_library_has_front(name);
+    if (!can_be)
         return false;
     ttp_plain_is_seen(address);
     return true;
@@ -181,7 +182,7 @@ static uint32_t choose_functions(const struct library_calls *calls,
         if (at == calls->count)
             break;
         if (calls->list[at].address == start && !calls->list[at].is_fronted &&
-            is_seen(plan, &functions[i], start)) {
+            is_seen(plan, &functions[i], start, calls->list[at].name)) {
             bits[i / 64] |= (uint64_t)1 << i % 64;
             chosen++;
             if (!has_window(plan, &functions[i])) {

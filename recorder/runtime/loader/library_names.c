@@ -19,6 +19,13 @@ bool ttp_name_begins_with(const char *name, const char *const *starts, size_t co
     return false;
 }
 
+bool ttp_library_has_front(const char *name)
+{
+    static const char *const names[] = {"pthread_create", "thrd_create", "posix_spawn",
+                                        "posix_spawnp"};
+    return ttp_name_is_among(name, names, TTP_COUNT_OF(names));
+}
+
 bool ttp_library_is_fronted(const char *name)
 {
     static const char *const names[] = {"vfork",       "_Fork",      "clone",

@@ -27,6 +27,8 @@ bool ttp_name_begins_with(const char *name, const char *const *starts, size_t co
 bool ttp_library_is_special(const char *name);
 /* Of those: what is recorded where the runtime stands in front of it (front_calls.h). */
 bool ttp_library_is_fronted(const char *name);
+/* Of others: what is recorded there where it has no window. */
+bool ttp_library_has_front(const char *name);
 /* library_calls.c: tells a function under the name that the program has for it, which libraries
  * without symbols have not. False: it could not be told. */
 bool ttp_library_tell(uint64_t address, const char *name);

@@ -46,9 +46,8 @@ void tool_record_names_say(const struct tool_record_names *names)
     char *advice = names->not_fetched != NULL
                        ? tool_copy_text(names->not_fetched, strlen(names->not_fetched))
                        : tool_name_advice((ttape_string){path, strlen(path)}, names->asks_servers);
-    tool_message("'%s' is stripped, functions that it does not export are called "
-                 "%.64s+0x%" PRIx64 ": %s",
-                 path, slash != NULL ? slash + 1 : path, names->stripped_offset,
+    tool_message("'%s' is stripped (%.64s+0x%" PRIx64 "): %s", path,
+                 slash != NULL ? slash + 1 : path, names->stripped_offset,
                  advice != NULL ? advice : "");
     free(advice);
 }
