@@ -46,9 +46,10 @@ def note(name, kind, content):
     return struct.pack("<3I", len(name), len(content), kind) + name + pad[0] + content + pad[1]
 
 
-def core_of(tid, number, code, address):
+def core_of(tid, number, code, address, instruction=0):
     status = bytearray(336)
     struct.pack_into("<i", status, 32, tid)
+    struct.pack_into("<Q", status, 240, instruction)
     siginfo = struct.pack("<4iQ", number, 0, code, 0, address).ljust(128, b"\0")
     notes = note(b"LINUX", 0x202, bytes(8)) + note(b"CORE", 1, bytes(status)) + \
         note(b"CORE", 3, bytes(136)) + note(b"CORE", 0x53494749, siginfo)
@@ -73,6 +74,11 @@ def main():
             core.write_bytes(core_of(*case))
             done = last(trace, core)
             that(faults(done) == wanted and done.returncode == 0, case, done)
+        hint = b"ulimit -c unlimited before record"
+        core.write_bytes(core_of(7, 11, 1, 0xdead0))
+        for words, wanted in (([], 1), (["--core", core], 0)):
+            done = subprocess.run([BIN, "last", trace, *words], capture_output=True, check=False)
+            that(done.stdout.count(hint) == wanted, f"how to get an address, {words}", done)
         whole = core_of(7, 11, 1, 0xdead0)
         for at in range(0, len(whole), STEP):
             core.write_bytes(whole[:at])

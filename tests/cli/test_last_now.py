@@ -12,6 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import test_last_core
+
 COMMAND = os.environ["TTAPE_BIN"]
 SOURCE = r"""
 #define _GNU_SOURCE
@@ -222,17 +224,31 @@ def check_waiting(folder):
           "who did not wait", shown)
 
 
+def check_core(folder, tid):
+    """A core file has the instruction, its module's own file the line."""
+    symbols = subprocess.run(["nm", "fault"], cwd=folder, capture_output=True, text=True,
+                             check=True).stdout
+    place = int(re.search(r"^(\w+) T write_there$", symbols, re.M)[1], 16)
+    line = FAULT[:FAULT.index("void write_there")].count("\n") + 1
+    for code, wanted in ((place, f", in write_there (fault.c:{line})"), (8, "")):
+        Path(folder, "core").write_bytes(test_last_core.core_of(tid, 11, 1, 8, code))
+        shown = subprocess.run([COMMAND, "last", "f.ttape", "--core", "core"], cwd=folder,
+                               capture_output=True, text=True, check=False)
+        check(f"SIGSEGV at address 0x8{wanted}\n" in shown.stdout, "core", shown)
+
+
 def check_trace(folder):
     """The thread that met the fault is first, though it began second; recursion is one line."""
     Path(folder, "fault.c").write_text(FAULT, encoding="utf-8")
-    subprocess.run(["gcc", "-g", "-O0", "-pthread", "-finstrument-functions", "fault.c", "-o",
-                    "fault"], cwd=folder, check=True)
+    subprocess.run(["gcc", "-g", "-O0", "-pthread", "-no-pie", "-finstrument-functions", "fault.c",
+                    "-o", "fault"], cwd=folder, check=True)
     subprocess.run([COMMAND, "record", "-q", "-o", "f.ttape", "--", "./fault"], cwd=folder,
                    check=False, capture_output=True)
     shown = subprocess.run([COMMAND, "last", "f.ttape"], cwd=folder, capture_output=True,
                            text=True, check=False).stdout
     first = shown.split("\n\n")[0]
-    check("SIGSEGV at address 0x8" in first and "write_there" in first, "first", shown)
+    check("SIGSEGV at address 0x8\n" in first and "write_there" in first, "first", shown)
+    check_core(folder, int(first.split()[1]))
     calls = "".join(f"{n * 10} 1 enter f\n" for n in range(2000))
     Path(folder, "r.txt").write_text("0 1 enter main\n" + calls, encoding="utf-8")
     subprocess.run([COMMAND, "convert", "r.txt", "-o", "r.ttape"], cwd=folder, check=False,

@@ -25,6 +25,7 @@
 #define NOTE_SIGINFO    0x53494749u
 #define STATUS_TID      32u
 #define STATUS_BYTES    36u
+#define STATUS_CODE     240u /* rip */
 #define SIGINFO_CODE    8u
 #define SIGINFO_ADDRESS 16u
 #define SIGINFO_BYTES   24u
@@ -59,6 +60,10 @@ static void take_status(struct reading *core, uint64_t offset, uint64_t size_byt
         return;
     core->fault->tid = number(status + STATUS_TID, 4);
     core->has_tid = true;
+    if (size_bytes < STATUS_CODE + 8 || !read_at(core, offset + STATUS_CODE, status, 8))
+        return;
+    core->fault->code = number(status, 8);
+    core->fault->has_code = true;
 }
 
 static void take_siginfo(struct reading *core, uint64_t offset, uint64_t size_bytes)

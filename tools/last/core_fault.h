@@ -7,7 +7,9 @@
 
 struct tool_core_fault {
     uint64_t tid, signal, address;
+    uint64_t code;    /* the address of the instruction */
     bool has_address; /* the signal is a fault, and the kernel knew where */
+    bool has_code;
 };
 
 /* Returns NULL, or why the file cannot be used (static text). */

@@ -116,6 +116,17 @@ static void put_calls(struct tool_last *last, struct tool_json *json,
     tool_json_end(json, ']');
 }
 
+static void put_fault_place(const struct tool_last *last, struct tool_json *json,
+                            const ttape_last_thread *thread, bool has_fault)
+{
+    struct tool_last_place place = {0};
+    bool is_known = has_fault && tool_last_core_place(last, thread, &place);
+    tool_json_string_if(json, "fault_function",
+                        (ttape_string){place.function, strlen(place.function)});
+    tool_json_string_if(json, "fault_file", (ttape_string){place.file, strlen(place.file)});
+    tool_json_number_if(json, "fault_line", is_known && place.line != 0, place.line);
+}
+
 static void put_thread(struct tool_last *last, struct tool_json *json,
                        const ttape_last_thread *thread)
 {
@@ -139,6 +150,7 @@ static void put_thread(struct tool_last *last, struct tool_json *json,
     bool has_fault = tool_last_fault(last, thread, &number, &address);
     tool_json_number_if(json, "fault_signal", has_fault, number);
     tool_json_number_if(json, "fault_address", has_fault, address);
+    put_fault_place(last, json, thread, has_fault);
     if (last->ran_count != 0 && info.stream.process == last->ran_process)
         tool_json_bool(json, "ran_then", last->ran[thread - last->threads]);
     put_frames(last, json, thread);

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,8 +189,42 @@ static bool has_ran(const struct tool_last *last, const ttape_last_thread *threa
     return last->ran_count != 0 && last->ran[thread - last->threads];
 }
 
-static void put_fault(struct tool_last *last, struct tool_output *out,
+/* The process ended by a fault that no thread's handler was told of. */
+static bool lacks_address(const struct tool_last *last, const ttape_last_thread *thread)
+{
+    uint64_t number, address;
+    ttape_stream_info info = {0};
+    ttape_last_end end = {0};
+    (void)ttape_reader_get_stream(last->reader, thread->stream, &info);
+    (void)ttape_last_get_process(last->answer, info.stream.process, &end);
+    bool is_fault =
+        end.how == TTAPE_PROCESS_END_SIGNAL && (end.number == SIGSEGV || end.number == SIGBUS ||
+                                                end.number == SIGFPE || end.number == SIGILL);
+    for (uint32_t i = 0; is_fault && i < last->thread_count; i++)
+        is_fault = !tool_last_fault(last, &last->threads[i], &number, &address);
+    return is_fault && last->core.tid == 0;
+}
+
+/* ", in f (f.c:7)" */
+static void put_place(const struct tool_last *last, struct tool_output *out,
                       const ttape_last_thread *thread)
+{
+    struct tool_last_place place;
+    if (!tool_last_core_place(last, thread, &place) || place.function[0] == '\0')
+        return;
+    tool_output_text(out, ", in ");
+    tool_output_escaped(out, TTP_ESCAPE_TEXT,
+                        (ttape_string){place.function, strlen(place.function)});
+    if (place.file[0] == '\0')
+        return;
+    const char *file = ttp_base_name(place.file);
+    tool_output_text(out, " (");
+    tool_output_escaped(out, TTP_ESCAPE_TEXT, (ttape_string){file, strlen(file)});
+    tool_output_printf(out, ":%" PRIu32 ")", place.line);
+}
+
+static void put_fault(struct tool_last *last, struct tool_output *out,
+                      const ttape_last_thread *thread, bool is_first)
 {
     uint64_t number, address;
     bool has_fault = tool_last_fault(last, thread, &number, &address);
@@ -201,14 +236,18 @@ static void put_fault(struct tool_last *last, struct tool_output *out,
         else
             tool_output_printf(out, ", as did %" PRIu32 " more\n", last->ran_count - 1);
     }
+    if (is_first && lacks_address(last, thread))
+        tool_output_text(out, "  its address: ulimit -c unlimited before record, then last "
+                              "--core CORE\n");
     if (!has_fault)
         return;
-    tool_output_printf(out, "  %s at address 0x%" PRIx64 "\n", name != NULL ? name : "fault",
-                       address);
+    tool_output_printf(out, "  %s at address 0x%" PRIx64, name != NULL ? name : "fault", address);
+    put_place(last, out, thread);
+    tool_output_text(out, "\n");
 }
 
 static void put_thread(struct tool_last *last, struct tool_output *out,
-                       const ttape_last_thread *thread)
+                       const ttape_last_thread *thread, bool is_first)
 {
     char words[WORDS_BYTES], length[40];
     ttape_process process = {0};
@@ -233,7 +272,7 @@ static void put_thread(struct tool_last *last, struct tool_output *out,
         length[tool_put_time(length, (int64_t)(thread->end_ns - thread->off_since_ns))] = '\0';
         tool_output_printf(out, "  recording was off for the last %s\n", length);
     }
-    put_fault(last, out, thread);
+    put_fault(last, out, thread, is_first);
     put_frames(last, out, thread);
     put_calls(last, out, thread);
 }
@@ -281,8 +320,8 @@ void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
             hidden++;
             continue;
         }
-        tool_output_text(out, shown++ != 0 ? "\n" : "");
-        put_thread(last, out, thread);
+        tool_output_text(out, shown != 0 ? "\n" : "");
+        put_thread(last, out, thread, shown++ == 0);
     }
     if (hidden != 0)
         tool_output_printf(out, "%s%zu more %s ended by %s (--all shows them)\n",

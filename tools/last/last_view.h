@@ -36,6 +36,15 @@ struct tool_last {
 bool tool_last_fault(const struct tool_last *last, const ttape_last_thread *thread,
                      uint64_t *signal, uint64_t *address);
 
+/* fault_place.c: the code that met the fault of a thread, by the core file. False: it is not
+ * known. */
+struct tool_last_place {
+    char function[512], file[512]; /* "": not known */
+    uint32_t line;
+};
+bool tool_last_core_place(const struct tool_last *last, const ttape_last_thread *thread,
+                          struct tool_last_place *place);
+
 /* Inlined functions of the frame around the open one number `at`, in which that was called:
  * outermost first. */
 char *const *tool_last_inlined(const struct tool_last *last, const ttape_last_thread *thread,
