@@ -22,7 +22,7 @@ CASES = [
     ("rust", RUST + PLAIN, ["-static"], "x86_64-unknown-linux-gnu", True),
     ("static", PLAIN, ["-static"], "linked without -static", True),
     ("java", PLAIN, [], "what it compiles while it runs", False),
-    ("plain", PLAIN, [], "(--no-patch: hooks only)", False),
+    ("plain", PLAIN, [], "those of libraries that it calls", False),
     ("bits", START, ["-m32", "-static", "-nostdlib"], "without -m32", True),
 ]
 

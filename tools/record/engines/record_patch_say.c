@@ -57,7 +57,7 @@ static void list_modules(const ttape_recording *recording, char *text, size_t ro
 }
 
 /* What a program runs that is in no file, or is told of elsewhere. */
-static const char *language_hint(const char *path, const char *name, bool is_patched)
+static const char *language_hint(const char *path, const char *name)
 {
     static const char *const compilers[] = {"java", "node",  "nodejs", "dotnet",
                                             "mono", "pypy3", "luajit", "deno"};
@@ -68,7 +68,7 @@ static const char *language_hint(const char *path, const char *name, bool is_pat
             return "; what it compiles while it runs is in no file, and not seen: tracetape "
                    "convert "
                    "reads what its own tracers write in Chrome's format";
-    return is_patched ? " (--no-patch: hooks only)" : "";
+    return "";
 }
 
 /* Says of the command's functions how many were to be patched, and why those that cannot be are
@@ -301,7 +301,7 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
 {
     char own[SAID_BYTES];
     const char *name = tool_record_patch_called(patch, patch->only);
-    const char *hint = language_hint(patch->only, name, counts->functions != 0);
+    const char *hint = language_hint(patch->only, name);
     list_own(patch, recording, own);
     char left[SAID_BYTES + 80], exits[64] = "", called[CALLED_BYTES + 48] = "";
     char names[CALLED_BYTES];
