@@ -2,8 +2,9 @@
  *
  *   partitions  each segment is a stretch of its stream: whole calls that end there, which any
  *               thread can read
- *   streams     where numbers of calls are asked for: which event a call began with is known only
- *               to who was there, so each stream is read from its beginning */
+ *   streams     where numbers of calls are asked for, and partitions do not say by which events
+ *               the calls began that are open where they do: each stream is read from its beginning
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,21 +67,24 @@ struct item {
 
 struct room {
     struct item items[DUCK_ROWS];
-    const ttape_call_step *step; /* of which so many calls are left to take */
+    uint32_t origin_count, found; /* origins of calls that the stretch finds; found so far */
+    const ttape_call_step *step;  /* of which so many calls are left to take */
     uint32_t left_count;
 };
 
 /* ---- units ---- */
 
+/* A segment's stretch, or one of all of the stream. */
 static ttape_status open_calls(struct duck_scan *scan, const ttape_segment_info *part,
                                ttape_error *err)
 {
-    ttape_call_options how = {.size = sizeof how, .streams = &scan->stream, .stream_count = 1};
-    if (part != NULL) {
-        how.has_stretch = true;
-        how.first_event = part->start.event_number;
-        how.end_event = how.first_event + part->event_count;
-    }
+    ttape_stream_info about;
+    ttape_call_options how = {
+        .size = sizeof how, .streams = &scan->stream, .stream_count = 1, .has_stretch = true};
+    (void)ttape_reader_get_stream(scan->file->reader, scan->stream, &about);
+    scan->tid = about.stream.tid;
+    how.first_event = part != NULL ? part->start.event_number : about.first_event;
+    how.end_event = part != NULL ? how.first_event + part->event_count : UINT64_MAX;
     return ttape_call_cursor_open(&scan->calls, scan->file->reader, &how, err);
 }
 
@@ -91,12 +95,9 @@ static ttape_status begin(struct duck_scan *scan, ttape_error *err)
         room = scan->room = malloc(sizeof *room);
     if (room == NULL)
         return duck_no_memory(err);
-    room->left_count = 0;
-    if (scan->query->unit == DUCK_BY_PARTITION)
+    room->left_count = room->found = room->origin_count = 0;
+    if (scan->file->unit == DUCK_BY_PARTITION)
         return duck_has_function(scan, err);
-    ttape_stream_info about;
-    (void)ttape_reader_get_stream(scan->file->reader, scan->stream, &about);
-    scan->tid = about.stream.tid;
     return open_calls(scan, NULL, err);
 }
 
@@ -123,6 +124,17 @@ static void keep(struct duck_scan *scan, const ttape_call *call)
                           .was_open = call->kind == TTAPE_EVENT_OPEN};
 }
 
+/* Those that are open where the stretch begins come in the order of its edge. */
+static void note_origins(const struct duck_scan *scan, const ttape_call_step *step)
+{
+    struct room *room = scan->room;
+    for (uint32_t i = 0; i < step->began_count && room->found < room->origin_count; i++) {
+        const ttape_call_origin *origin = &scan->origins[room->found++];
+        step->began[i].enter_number = origin->enter_number;
+        step->began[i].user[USER_BELOW] = origin->below_count;
+    }
+}
+
 /* A call that begins knows the one that it is in: the one before it on its stack. */
 static void note_parents(const ttape_call_step *step)
 {
@@ -133,11 +145,11 @@ static void note_parents(const ttape_call_step *step)
 }
 
 /* Innermost first; a step may end more calls than there is room for. */
-static void take_ended(struct duck_scan *scan, struct room *room, bool is_whole)
+static void take_ended(struct duck_scan *scan, struct room *room, bool has_numbers)
 {
     for (; room->left_count > 0 && scan->count < DUCK_ROWS; room->left_count--) {
         ttape_call *call = &room->step->ended[room->left_count - 1];
-        if (is_whole && call->height > 0)
+        if (has_numbers && call->height > 0)
             call[-1].user[USER_BELOW] += call->user[USER_BELOW] + 1;
         keep(scan, call);
     }
@@ -147,18 +159,42 @@ static void take_ended(struct duck_scan *scan, struct room *room, bool is_whole)
 static ttape_status take_calls(struct duck_scan *scan, ttape_error *err)
 {
     struct room *room = scan->room;
-    bool is_whole = scan->query->unit == DUCK_BY_STREAM;
-    take_ended(scan, room, is_whole);
+    bool has_numbers = scan->file->unit == DUCK_BY_STREAM || scan->file->origins != NULL;
+    take_ended(scan, room, has_numbers);
     while (scan->count < DUCK_ROWS) {
         ttape_status status = ttape_call_cursor_step(scan->calls, &room->step, err);
         if (status != TTAPE_OK)
             return status;
         room->left_count = room->step->ended_count;
-        if (is_whole && room->step->began_count > 0)
+        if (room->step->kind == TTAPE_STEP_FOUND)
+            note_origins(scan, room->step);
+        if (has_numbers && room->step->began_count > 0)
             note_parents(room->step);
         if (room->left_count > 0)
-            take_ended(scan, room, is_whole);
+            take_ended(scan, room, has_numbers);
     }
+    return TTAPE_OK;
+}
+
+/* What is known of calls that a segment begins with. */
+static ttape_status get_origins(struct duck_scan *scan, const ttape_segment_info *segment,
+                                ttape_error *err)
+{
+    struct room *room = scan->room;
+    uint32_t wanted = segment->start.frame_count;
+    room->found = room->origin_count = 0;
+    if (scan->file->origins == NULL || wanted == 0)
+        return TTAPE_OK;
+    if (wanted > scan->origin_room) {
+        ttape_call_origin *grown = realloc(scan->origins, wanted * sizeof *grown);
+        if (grown == NULL)
+            return duck_no_memory(err);
+        scan->origins = grown;
+        scan->origin_room = wanted;
+    }
+    uint32_t count = ttape_call_origins_get(scan->file->origins, scan->partition, scan->segment - 1,
+                                            scan->origins, wanted);
+    room->origin_count = count < wanted ? count : wanted;
     return TTAPE_OK;
 }
 
@@ -169,12 +205,14 @@ static ttape_status next(struct duck_scan *scan, ttape_error *err)
     if (scan->calls == NULL) { /* by partitions, where a segment begins */
         status = duck_next_segment(scan, &segment, err);
         if (status == TTAPE_OK)
+            status = get_origins(scan, &segment, err);
+        if (status == TTAPE_OK)
             status = open_calls(scan, &segment, err);
         if (status != TTAPE_OK)
             return status;
     }
     status = take_calls(scan, err);
-    if (status != TTAPE_END || scan->query->unit == DUCK_BY_STREAM)
+    if (status != TTAPE_END || scan->file->unit == DUCK_BY_STREAM)
         return status;
     ttape_call_cursor_close(scan->calls);
     scan->calls = NULL;
@@ -192,7 +230,7 @@ static void put_number(struct duck_rows *rows, unsigned place, size_t row, uint6
 
 static uint32_t partition_of(const struct duck_scan *scan, const struct item *item)
 {
-    return scan->query->unit == DUCK_BY_PARTITION
+    return scan->file->unit == DUCK_BY_PARTITION
                ? scan->partition
                : duck_partition_of(scan->file, scan->stream, item->last_event);
 }
@@ -242,6 +280,7 @@ const struct duck_table duck_calls = {.name = "ttape_calls",
                                       .by_stream = 1u << CALL | 1u << PARENT | 1u << BELOW,
                                       .name_columns = 1u << NAME | 1u << PARENT_NAME,
                                       .place_columns = 1u << PARTITION,
+                                      .has_origins = true,
                                       .has_function = true,
                                       .has_thread = true,
                                       .has_time = true,

@@ -89,7 +89,8 @@ static bool take_paths(struct duck_question *question, duckdb_value value, ttape
         return is_taken;
     }
     char *path = duckdb_get_varchar(value);
-    is_taken = path != NULL && duck_question_add(question, path, err);
+    is_taken =
+        path != NULL ? duck_question_add(question, path, err) : duck_no_memory(err) == TTAPE_OK;
     duckdb_free(path);
     return is_taken;
 }
@@ -136,6 +137,8 @@ static bool take_named(struct duck_question *question, const char *name, duckdb_
         return take_tids(question, value);
     }
     char *text = duckdb_get_varchar(value);
+    if (text == NULL)
+        return duck_no_memory(err) == TTAPE_OK;
     if (strcmp(name, "times") == 0) {
         is_taken = duck_question_set_time(question, text);
         (void)snprintf(err->message, sizeof err->message,

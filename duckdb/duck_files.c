@@ -174,7 +174,9 @@ static ttape_status match_sites(const struct duck_question *question, struct duc
     }
     for (uint32_t i = 0; is_whole && i < file->info.site_count; i++) {
         is_whole = get_name(file, i, &room, &name);
-        file->sites[i] &= is_whole && regexec(&pattern, room.text, 0, NULL, 0) == 0;
+        int failure = is_whole ? regexec(&pattern, room.text, 0, NULL, 0) : 0;
+        file->sites[i] &= failure == 0;
+        is_whole = is_whole && (failure == 0 || failure == REG_NOMATCH); /* else: no memory */
     }
     regfree(&pattern);
     free(room.text);
@@ -276,9 +278,10 @@ static ttape_status know(const struct duck_query *query, struct duck_file *file,
     ttape_reader_get_info(file->reader, &file->info);
     file->has_times = file->info.resolution_ns != TTAPE_TIME_NONE;
     ttape_status status = set_cells(file, err);
-    file->unit_count = query->unit == DUCK_BY_PARTITION ? (uint32_t)file->info.partition_count
-                       : query->unit == DUCK_BY_STREAM  ? file->info.stream_count
-                                                        : 1;
+    file->unit = file->origins != NULL ? DUCK_BY_PARTITION : query->unit;
+    file->unit_count = file->unit == DUCK_BY_PARTITION ? (uint32_t)file->info.partition_count
+                       : file->unit == DUCK_BY_STREAM  ? file->info.stream_count
+                                                       : 1;
     if (status == TTAPE_OK && (question->function != NULL || question->table->only_syscalls))
         status = choose_sites(question, file, err);
     if (status == TTAPE_OK && question->has_tids)
@@ -292,11 +295,23 @@ static ttape_status know(const struct duck_query *query, struct duck_file *file,
         status = name_sites(file, err);
     if (status == TTAPE_OK && (query->columns & question->table->key_columns) != 0)
         status = find_keys(file, err);
-    if (status == TTAPE_OK && query->unit == DUCK_BY_STREAM &&
+    if (status == TTAPE_OK && file->unit == DUCK_BY_STREAM &&
         (query->columns & question->table->place_columns) != 0)
         status = find_places(file, err);
     file->is_known = status == TTAPE_OK;
     return status;
+}
+
+/* Numbers of calls, where they can be known without reading streams from their beginning. What is
+ * wrong with them is no reason not to read. */
+static ttape_status find_origins(const struct duck_query *query, struct duck_file *file,
+                                 ttape_error *err)
+{
+    if (query->unit != DUCK_BY_STREAM || !query->question->table->has_origins ||
+        (file->is_known && file->unit != DUCK_BY_PARTITION))
+        return TTAPE_OK;
+    ttape_status status = ttape_call_origins_make(&file->origins, file->reader, err);
+    return status == TTAPE_E_MEMORY || (status != TTAPE_OK && file->is_known) ? status : TTAPE_OK;
 }
 
 static ttape_status open_reader(struct duck_file *file, ttape_error *err)
@@ -318,8 +333,9 @@ ttape_status duck_file_use(struct duck_query *query, struct duck_file *file, tta
         status = open_reader(file, err);
     if (status != TTAPE_OK)
         return status;
-    file->users++;
-    if (!file->is_known)
+    if (file->users++ == 0)
+        status = find_origins(query, file, err);
+    if (status == TTAPE_OK && !file->is_known)
         status = know(query, file, err);
     if (status != TTAPE_OK)
         duck_file_leave(file);
@@ -330,7 +346,9 @@ void duck_file_leave(struct duck_file *file)
 {
     if (--file->users > 0)
         return;
+    ttape_call_origins_close(file->origins);
     ttape_reader_close(file->reader);
+    file->origins = NULL;
     file->reader = NULL;
 }
 
@@ -361,6 +379,7 @@ void duck_query_close(struct duck_query *query)
     if (query == NULL)
         return;
     for (uint32_t i = 0; i < query->question->path_count; i++) {
+        ttape_call_origins_close(query->files[i].origins);
         ttape_reader_close(query->files[i].reader);
         forget(&query->files[i]);
     }

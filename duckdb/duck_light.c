@@ -118,8 +118,9 @@ enum site_column {
     SITE_COLUMNS
 };
 
-static const char *const site_words[] = {"function", "block", "branch", "system call",
-                                         "marker",   "frame", NULL};
+static const char *const site_words[] = {"function", "block", "branch",  "system call",
+                                         "marker",   "frame", "unknown", NULL};
+#define SITE_UNKNOWN 6u /* kinds that later versions give a meaning */
 
 static const struct duck_column site_columns[] = {DUCK_FIRST_COLUMNS,
                                                   {"site", DUCK_U32, NULL},
@@ -160,7 +161,10 @@ static ttape_status put_site(struct duck_scan *scan, struct duck_rows *rows, uns
     bool has_offset = has_module && site.address >= module.start;
     switch (column) {
     case SITE_SITE: duck_put_u32(rows, place, row, number); break;
-    case SITE_KIND: duck_put_byte(rows, place, row, (uint8_t)site.kind); break;
+    case SITE_KIND:
+        duck_put_byte(rows, place, row,
+                      (uint8_t)(site.kind < SITE_UNKNOWN ? site.kind : SITE_UNKNOWN));
+        break;
     case SITE_NAME: duck_put_name(rows, place, row, file, number); break;
     case SITE_SYMBOL: return duck_put_known(rows, place, row, site.symbol, err);
     case SITE_MODULE: return duck_put_known(rows, place, row, module.path, err);

@@ -25,6 +25,7 @@ struct duck_table {
     uint32_t key_columns;   /* functions' keys, */
     uint32_t place_columns; /* and, where units are streams, where segments are */
     bool only_syscalls;     /* of sites, these are chosen only */
+    bool has_origins;       /* those columns can be known otherwise: duck_file.origins */
     bool has_function, has_thread, has_time, has_damaged; /* named parameters */
     /* A unit begins; TTAPE_END: nothing of it is asked for. */
     ttape_status (*begin)(struct duck_scan *scan, ttape_error *err);
@@ -71,6 +72,8 @@ struct duck_file {
     uint32_t users;
     ttape_info info;
     uint32_t unit_count;
+    enum duck_unit unit; /* the query's, or partitions where these say what calls began them */
+    ttape_call_origins *origins; /* then; as long as the reader */
     bool has_times;
     uint8_t *streams; /* by stream: 1, chosen; NULL: all are */
     bool has_range;
@@ -130,8 +133,10 @@ struct duck_scan {
     size_t count;                   /* items */
     uint64_t first_item, next_item; /* of numbered things: their first, and that of the next step */
     void *room;                     /* the table's own, from malloc */
-    struct duck_bytes bytes;        /* texts that belong to items, one behind the other, */
-    uint64_t *text_ends;            /* and where they end */
+    ttape_call_origin *origins;     /* of the calls that a segment begins with */
+    uint32_t origin_room;
+    struct duck_bytes bytes; /* texts that belong to items, one behind the other, */
+    uint64_t *text_ends;     /* and where they end */
     uint32_t text_count, text_room;
     struct duck_bytes stack; /* the path that led to a site, and which site it is */
     uint32_t stack_site;

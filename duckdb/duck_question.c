@@ -150,7 +150,10 @@ static bool check_function(const struct duck_question *question, ttape_error *er
     regex_t pattern;
     if (question->function == NULL)
         return true;
-    if (regcomp(&pattern, question->function, REG_EXTENDED | REG_NOSUB) != 0)
+    int failure = regcomp(&pattern, question->function, REG_EXTENDED | REG_NOSUB);
+    if (failure == REG_ESPACE)
+        return duck_no_memory(err) == TTAPE_OK;
+    if (failure != 0)
         return refuse(err, "no regular expression: function :=", question->function);
     regfree(&pattern);
     return true;

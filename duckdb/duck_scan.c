@@ -42,6 +42,7 @@ void duck_scan_close(struct duck_scan *scan)
         return;
     leave_file(scan);
     free(scan->room);
+    free(scan->origins);
     free(scan->bytes.data);
     free(scan->text_ends);
     free(scan->stack.data);
@@ -112,14 +113,14 @@ static ttape_status begin_unit(struct duck_scan *scan, ttape_error *err)
 {
     ttape_partition_info about;
     scan->is_on = true;
-    if (scan->query->unit == DUCK_BY_PARTITION) {
+    if (scan->file->unit == DUCK_BY_PARTITION) {
         scan->partition = scan->unit;
         ttape_status status = ttape_reader_get_partition(scan->file->reader, scan->unit, &about);
         if (status != TTAPE_OK)
             return status;
         scan->is_on = !is_beside(scan, &about);
         scan->segment_count = about.segment_count;
-    } else if (scan->query->unit == DUCK_BY_STREAM) {
+    } else if (scan->file->unit == DUCK_BY_STREAM) {
         scan->stream = scan->unit;
         scan->is_on = duck_has_stream(scan->file, scan->unit);
     }
@@ -206,9 +207,9 @@ static void say_where(struct duck_scan *scan, const ttape_error *err)
     char offset[64] = "", unit[48] = "";
     bool is_damage = err->status >= TTAPE_E_TRUNCATED && err->status != TTAPE_E_LIMIT;
     bool is_of_file = scan->file == NULL; /* which says so itself */
-    if (!is_of_file && scan->query->unit == DUCK_BY_PARTITION)
+    if (!is_of_file && scan->file->unit == DUCK_BY_PARTITION)
         (void)snprintf(unit, sizeof unit, ", partition %u", scan->unit);
-    else if (!is_of_file && scan->query->unit == DUCK_BY_STREAM)
+    else if (!is_of_file && scan->file->unit == DUCK_BY_STREAM)
         (void)snprintf(unit, sizeof unit, ", stream %u", scan->unit);
     if (is_damage && err->offset != TTAPE_ERROR_NO_OFFSET)
         (void)snprintf(offset, sizeof offset, " (%s%sat byte %llu)", err->rule,

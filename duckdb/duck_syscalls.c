@@ -73,7 +73,7 @@ static ttape_status begin(struct duck_scan *scan, ttape_error *err)
         scan->room = malloc(DUCK_ROWS * sizeof(struct item));
     if (scan->room == NULL)
         return duck_no_memory(err);
-    if (scan->query->unit == DUCK_BY_PARTITION)
+    if (scan->file->unit == DUCK_BY_PARTITION)
         return duck_has_function(scan, err);
     ttape_stream_info about;
     (void)ttape_reader_get_stream(scan->file->reader, scan->stream, &about);
@@ -141,7 +141,7 @@ static ttape_status next(struct duck_scan *scan, ttape_error *err)
     }
     while (status == TTAPE_OK && scan->count < DUCK_ROWS)
         status = take_call(scan, err);
-    if (status != TTAPE_END || scan->query->unit != DUCK_BY_PARTITION || scan->calls == NULL)
+    if (status != TTAPE_END || scan->file->unit != DUCK_BY_PARTITION || scan->calls == NULL)
         return status;
     ttape_call_cursor_close(scan->calls);
     scan->calls = NULL;
@@ -199,7 +199,7 @@ static ttape_status put_stack(struct duck_scan *scan, struct duck_rows *rows, un
 
 static uint32_t partition_of(const struct duck_scan *scan, const ttape_call *call)
 {
-    return scan->query->unit == DUCK_BY_PARTITION
+    return scan->file->unit == DUCK_BY_PARTITION
                ? scan->partition
                : duck_partition_of(scan->file, scan->stream, duck_last_event(call));
 }

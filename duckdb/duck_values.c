@@ -51,6 +51,12 @@ struct item {
     uint32_t bytes; /* of scan->texts, or TTAPE_NONE */
 };
 
+struct room {
+    struct item items[DUCK_ROWS];
+    ttape_event_item event; /* of which the values from `next` on were not kept yet */
+    uint32_t next;
+};
+
 static ttape_status begin(struct duck_scan *scan, ttape_error *err)
 {
     ttape_partition_info about;
@@ -58,8 +64,11 @@ static ttape_status begin(struct duck_scan *scan, ttape_error *err)
     if (about.bytes.values == 0)
         return TTAPE_END;
     if (scan->room == NULL)
-        scan->room = malloc(DUCK_ROWS * sizeof(struct item));
-    return scan->room != NULL ? TTAPE_OK : duck_no_memory(err);
+        scan->room = malloc(sizeof(struct room));
+    if (scan->room == NULL)
+        return duck_no_memory(err);
+    ((struct room *)scan->room)->event.value_count = 0;
+    return TTAPE_OK;
 }
 
 static bool begins(ttape_event_kind kind)
@@ -68,11 +77,15 @@ static bool begins(ttape_event_kind kind)
            kind == TTAPE_EVENT_SIGNAL_BEGIN;
 }
 
-static bool keep(struct duck_scan *scan, const ttape_event_item *event)
+/* As many of the event's values as there is room for: files may have any number of them. */
+static bool keep(struct duck_scan *scan)
 {
-    for (uint32_t i = 0; i < event->value_count; i++) {
+    struct room *room = scan->room;
+    const ttape_event_item *event = &room->event;
+    for (; room->next < event->value_count && scan->count < DUCK_ROWS; room->next++) {
+        uint32_t i = room->next;
         const ttape_value *value = &event->values[i];
-        struct item *item = (struct item *)scan->room + scan->count++;
+        struct item *item = &room->items[scan->count++];
         *item = (struct item){.number = event->number,
                               .word = value->number,
                               .site = event->event.site,
@@ -83,8 +96,10 @@ static bool keep(struct duck_scan *scan, const ttape_event_item *event)
         if (value->type != TTAPE_VALUE_BYTES && value->type != TTAPE_VALUE_STRING)
             continue;
         item->bytes = scan->text_count;
-        if (!duck_keep_text(scan, value->bytes))
+        if (!duck_keep_text(scan, value->bytes)) {
+            scan->count--; /* those before it are whole */
             return false;
+        }
     }
     return true;
 }
@@ -103,17 +118,24 @@ static ttape_status next_segment(struct duck_scan *scan, ttape_error *err)
 static ttape_status next(struct duck_scan *scan, ttape_error *err)
 {
     const struct duck_file *file = scan->file;
-    ttape_event_item event;
+    struct room *room = scan->room;
+    ttape_event_item *event = &room->event;
     ttape_status status = TTAPE_OK;
     duck_drop_texts(scan);
-    if (scan->left == 0)
+    if (!keep(scan))
+        return duck_no_memory(err);
+    if (scan->left == 0 && scan->count == 0)
         status = next_segment(scan, err);
-    while (status == TTAPE_OK && scan->left > 0 &&
-           scan->count + TTAPE_EVENT_MAX_VALUES <= DUCK_ROWS) {
-        status = ttape_cursor_next(scan->events, &event, err);
+    while (status == TTAPE_OK && scan->left > 0 && scan->count < DUCK_ROWS) {
+        status = ttape_cursor_next(scan->events, event, err);
         scan->left -= status == TTAPE_OK ? 1 : scan->left; /* behind damage, the next segment */
-        if (status == TTAPE_OK && duck_has_site(file, event.event.site) &&
-            duck_has_time(file, event.event.time_ns) && !keep(scan, &event))
+        if (status != TTAPE_OK)
+            event->value_count = 0;
+        room->next =
+            duck_has_site(file, event->event.site) && duck_has_time(file, event->event.time_ns)
+                ? 0
+                : event->value_count;
+        if (!keep(scan))
             return duck_no_memory(err);
         status = status == TTAPE_END ? TTAPE_OK : status;
     }
@@ -139,7 +161,7 @@ static bool is_of(const struct item *item, unsigned column)
 static ttape_status put_value(const struct duck_scan *scan, struct duck_rows *rows, unsigned column,
                               unsigned place, size_t row, ttape_error *err)
 {
-    const struct item *item = (const struct item *)scan->room + row;
+    const struct item *item = &((const struct room *)scan->room)->items[row];
     double real;
     if (!is_of(item, column)) {
         duck_none(rows, place, row);
@@ -165,7 +187,7 @@ static ttape_status put_value(const struct duck_scan *scan, struct duck_rows *ro
 static ttape_status put_value_name(const struct duck_scan *scan, struct duck_rows *rows,
                                    unsigned place, size_t row, ttape_error *err)
 {
-    const struct item *item = (const struct item *)scan->room + row;
+    const struct item *item = &((const struct room *)scan->room)->items[row];
     ttape_site_values names;
     (void)ttape_reader_get_site_values(scan->file->reader, item->site, &names);
     uint32_t count = item->is_return ? names.exit_count : names.enter_count;
@@ -183,7 +205,7 @@ static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned
 {
     ttape_status status = TTAPE_OK;
     for (size_t i = 0; i < scan->count && status == TTAPE_OK; i++) {
-        const struct item *item = (const struct item *)scan->room + i;
+        const struct item *item = &((const struct room *)scan->room)->items[i];
         switch (column) {
         case PARTITION: duck_put_u32(rows, place, i, scan->partition); break;
         case STREAM: duck_put_u32(rows, place, i, scan->stream); break;

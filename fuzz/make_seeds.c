@@ -204,6 +204,19 @@ static void seed_instants(struct fuzz_partition *p)
     fuzz_seed("instants", NULL, &seed);
 }
 
+/* The same of a segment of 100 events, with two frames that stay and two that it adds. */
+static void seed_enters(struct fuzz_partition *p)
+{
+    static const uint8_t segment[] = {0, 2, 1, 1, 2, 1, 1, 99, 0, 2};
+    struct fuzz_bytes seed = {0};
+    if (fuzz_section_of(p, TTP_SECTION_ENTERS) == NULL)
+        return;
+    for (size_t i = 0; i < sizeof segment; i++)
+        fuzz_put_number(&seed, segment[i], 1);
+    put_section(&seed, p, TTP_SECTION_ENTERS);
+    fuzz_seed("enters", NULL, &seed);
+}
+
 static void seed_single(struct fuzz_partition *p, const struct fuzz_view *v)
 {
     seed_codecs(p, v);
@@ -239,6 +252,7 @@ static void seed_parts(const struct fuzz_bytes *trace)
             seed_values(chunk->partition, &view);
             seed_switches(chunk->partition, &view);
             seed_instants(chunk->partition);
+            seed_enters(chunk->partition);
             if (view.has_order && view.head.segment_count == 1 && view.head.start_frame_count == 0)
                 seed_single(chunk->partition, &view);
         }

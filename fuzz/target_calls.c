@@ -168,10 +168,29 @@ static void take_chains(ttape_reader *reader)
     }
 }
 
+/* As many as a segment's start edge has frames, whatever the partitions before say. */
+static void find_origins(ttape_reader *reader)
+{
+    ttape_call_origins *origins;
+    ttape_call_origin found[64];
+    ttape_partition_info partition;
+    ttape_segment_info segment;
+    if (ttape_call_origins_make(&origins, reader, NULL) != TTAPE_OK)
+        return;
+    for (uint32_t p = 0; ttape_reader_get_partition(reader, p, &partition) == TTAPE_OK; p++)
+        for (uint32_t s = 0; s < partition.segment_count; s++) {
+            uint32_t count = ttape_call_origins_get(origins, p, s, found, 64);
+            if (ttape_reader_get_segment(reader, p, s, &segment, NULL) == TTAPE_OK && count != 0)
+                FUZZ_REQUIRE(count == segment.start.frame_count);
+        }
+    ttape_call_origins_close(origins);
+}
+
 static void ask(ttape_reader *reader, struct fuzz_input *parameters)
 {
     compare_counts(reader);
     take_chains(reader);
+    find_origins(reader);
     compare(reader, parameters);
 }
 

@@ -182,6 +182,19 @@ static void missing_step(ttape_call_cursor *c)
     c->phase = TTP_CALLS_LOSE;
 }
 
+/* Calls of a stretch are whole: what goes on behind missing events has its time in them, too. */
+static void keep_whole(ttape_call_cursor *c)
+{
+    const ttape_edge *edge = &c->edge;
+    for (uint32_t i = 0, height = 0; i < edge->frame_count; i++) {
+        const ttape_open_frame *open = &edge->frames[i];
+        struct ttp_call_stack *stack = *ttp_call_stack_slot(c->s, open->stack);
+        height = i > 0 && open[-1].stack == open->stack ? height + 1 : 0;
+        if (stack != NULL && height < stack->count)
+            stack->calls[height].self_ns = open->self_ns;
+    }
+}
+
 static bool lose_step(ttape_call_cursor *c)
 {
     struct ttp_call_stream *s = c->s;
@@ -190,6 +203,8 @@ static bool lose_step(ttape_call_cursor *c)
         if (end_step(c, stack, ttp_call_stack_common(stack, &c->edge), TTAPE_CALL_LOST))
             return true;
     }
+    if (c->options.has_stretch)
+        keep_whole(c);
     if (c->edge.event_number > s->number)
         s->now_ns = c->edge.time_ns; /* nothing is known of the time between */
     ttp_call_off_start(s, c->edge.time_ns);
@@ -340,13 +355,20 @@ static size_t batch_capacity(const ttape_call_cursor *c)
                                                                   : TTP_CALL_BATCH_EVENTS;
 }
 
+/* The state behind missing events. */
+static ttape_status find_edge(ttape_call_cursor *c, ttape_error *err)
+{
+    return c->options.has_stretch ? ttape_cursor_get_edge(c->cursor, &c->edge, err)
+                                  : ttape_cursor_get_open_frames(c->cursor, &c->edge, err);
+}
+
 /* More events, or what is missing before them. */
 static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
 {
     uint64_t number;
     size_t count;
     c->next = c->end = NULL;
-    if (c->damaged && ttape_cursor_get_open_frames(c->cursor, &c->edge, NULL) == TTAPE_OK) {
+    if (c->damaged && find_edge(c, NULL) == TTAPE_OK) {
         settle(c, false);
         return TTAPE_OK;
     }
@@ -356,7 +378,7 @@ static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
     }
     ttape_status status = ttp_cursor_position(c->cursor, &number, err);
     if (status == TTAPE_OK && number != c->s->number) {
-        status = ttape_cursor_get_open_frames(c->cursor, &c->edge, err);
+        status = find_edge(c, err);
         if (status == TTAPE_OK) {
             settle(c, false);
             return TTAPE_OK;

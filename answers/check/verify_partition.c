@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "reader/levels/verify_enters.h"
 #include "reader/levels/verify_instants.h"
 #include "reader/partition/summary_reader.h"
 
@@ -233,20 +234,36 @@ static ttape_status verify_gaps(const struct verifying *v)
     return TTAPE_OK;
 }
 
+/* What one of the sections says that events give again: `wrong` is a segment, or UINT32_MAX. */
+static ttape_status tell_check(const struct verifying *v, ttape_status status, uint32_t wrong,
+                               const ttape_error *problem, const char *rule, uint16_t section,
+                               const char *what, ttape_error *err)
+{
+    if (status == TTAPE_OK)
+        return wrong == UINT32_MAX ? TTAPE_OK : report_number(v, rule, section, what, wrong);
+    if (status != TTAPE_E_MEMORY && status != TTAPE_E_IO)
+        return v->callback(v->context, problem) ? TTAPE_OK : TTAPE_END;
+    if (err != NULL)
+        *err = *problem;
+    return status;
+}
+
 static ttape_status verify_instants(const struct verifying *v, ttape_error *err)
 {
     ttape_error problem;
     uint32_t segment;
     ttape_status status = ttp_verify_instants(v->decoder, v->p, &segment, &problem);
-    if (status == TTAPE_OK)
-        return segment == UINT32_MAX ? TTAPE_OK
-                                     : report_number(v, "F-INS-02", TTP_SECTION_INSTANTS,
-                                                     "wrong instants of segment", segment);
-    if (status != TTAPE_E_MEMORY && status != TTAPE_E_IO)
-        return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
-    if (err != NULL)
-        *err = problem;
-    return status;
+    return tell_check(v, status, segment, &problem, "F-INS-02", TTP_SECTION_INSTANTS,
+                      "wrong instants of segment", err);
+}
+
+static ttape_status verify_enters(const struct verifying *v, ttape_error *err)
+{
+    ttape_error problem;
+    uint32_t segment;
+    ttape_status status = ttp_verify_enters(v->decoder, v->p, &segment, &problem);
+    return tell_check(v, status, segment, &problem, "F-ENT-01", TTP_SECTION_ENTERS,
+                      "wrong enters of segment", err);
 }
 
 static ttape_status verify_all(struct verifying *v, ttape_error *err)
@@ -261,6 +278,7 @@ static ttape_status verify_all(struct verifying *v, ttape_error *err)
                               v->p->partition));
     TTP_TRY(verify_gaps(v));
     TTP_TRY(verify_instants(v, err));
+    TTP_TRY(verify_enters(v, err));
     return verify_summary(v);
 }
 

@@ -31,7 +31,7 @@
 #define TTP_FILE_HEADER_BYTES 64u
 #define TTP_TRACE_ID_BYTES    16u
 #define TTP_MAJOR_VERSION     1
-#define TTP_MINOR_VERSION     0
+#define TTP_MINOR_VERSION     1 /* the newest; a file without enters sections has 0 */
 
 /* Chunk header, 64 bytes:
  *    0 sync 8          | 8 kind 2           | 10 flags 2 | 12 scope 4
@@ -141,7 +141,8 @@ enum ttp_section_kind {
     TTP_SECTION_OWN_TIMES = 51,
     TTP_SECTION_CPU_TIMES = 52,
     TTP_SECTION_INSTANTS = 53,
-    TTP_SECTION_ENDS = 54
+    TTP_SECTION_ENDS = 54,
+    TTP_SECTION_ENTERS = 55
 };
 
 static_assert(TTP_FILE_HASH_AT + 8 == TTP_FILE_HEADER_BYTES, "the hash ends the file header");

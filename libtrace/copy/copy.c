@@ -211,6 +211,8 @@ static ttape_status open_copier(ttape_copier **out, ttape_writer *writer, ttape_
     c->number = ++writer->copier_count;
     uint32_t count = ttp_scope_count(reader);
     ttape_status status = TTAPE_OK;
+    if (reader->header.minor > 0) /* parts that are coded anew have what others have */
+        status = ttp_writer_number_calls(writer, err);
     for (uint32_t scope = 0; scope < count && status == TTAPE_OK; scope++)
         status = map_scope(c, scope, err);
     if (status != TTAPE_OK) {

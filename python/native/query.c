@@ -124,7 +124,8 @@ static uint32_t streams_of(const struct part *part)
 /* Whether reading goes on behind a damage. */
 static bool goes_on(const struct walk *walk, const struct part *part, const ttape_error *err)
 {
-    if (!walk->query.skips_damage || err->status < TTAPE_E_TRUNCATED)
+    if (!walk->query.skips_damage || err->status < TTAPE_E_TRUNCATED ||
+        err->status == TTAPE_E_LIMIT)
         return false;
     atomic_fetch_add(&part->file->damaged, 1);
     return true;

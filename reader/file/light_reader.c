@@ -28,7 +28,7 @@ static bool known(uint16_t kind)
     return (kind >= TTP_SECTION_SEGMENTS && kind <= TTP_SECTION_SUMMARY) ||
            (kind >= TTP_SECTION_CHAIN_HEADER && kind <= TTP_SECTION_ORDER_RAW) ||
            (kind >= TTP_SECTION_TIMES_STATIC && kind <= TTP_SECTION_TIMES_PHASE) ||
-           (kind >= TTP_SECTION_VALUES && kind <= TTP_SECTION_ENDS);
+           (kind >= TTP_SECTION_VALUES && kind <= TTP_SECTION_ENTERS);
 }
 
 static ttape_status check_sections(const struct ttp_loaded *p, ttape_error *err)

@@ -22,13 +22,21 @@ PACKAGES = {
               "eMZE/9xb3IdYwWaSOyIBQLExhQgXDTYoiCxnWA=="),
     "json-with-bigint": ("3.5.12", "uwbF/wSSuOgC7qqlq27Xp5B6a2MHVug3t0idZdTqu0Jn"
                          "lFvgJuH7ju+KAk/J06C7GfhoYy2gnb9wz2INqcne7w=="),
+    "hyparquet": ("1.33.0", "8EKLe73vRIMEKVEOe5y+kIzFxo6AvbLvd5ukd7P+yv3R"
+                  "vG0+TZM4qO8imbqxU6zds5pV+OeWRTMwy95mhHUheg=="),
+    "fzstd": ("0.1.1", "dkuVSOKKwh3eas5VkJy1AW1vFpet8TA/fGmVA5krThl8"
+              "YcOVE/8ZIoEA1+U1vEn5ckxxhLirSdY837azmbaNHA=="),
     "pprof-format": ("2.3.2", "fcMM+sgKMOveSurz7i0BMHfy1hHNnI9+VWjd4kdclqQj"
                      "STuiHWaP69DGwvkw3zcLkM/F76LhVIKvPyrxmp6iiw=="),
 }
 
 
-def fetch(name):
-    """The folder of a package; ends the test as skipped where it cannot be had."""
+class Absent(Exception):
+    """npm does not give a package."""
+
+
+def find(name):
+    """The folder of a package."""
     version, wanted = PACKAGES[name]
     plain = name.strip("@").replace("/", "-")
     folder = Path(os.environ["TTAPE_BUILD"]) / "npm" / f"{plain}-{version}"
@@ -37,14 +45,22 @@ def fetch(name):
         done = subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], check=False,
                               cwd=folder, capture_output=True, text=True)
         if done.returncode != 0:
-            print(f"SKIPPED: npm does not give {name}: {done.stderr[-200:]}")
-            sys.exit(77)
+            raise Absent(f"npm does not give {name}: {done.stderr[-200:]}")
         archive = folder / f"{plain}-{version}.tgz"
         found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
         assert found == wanted, f"{archive} has other bytes: {found}"
         with tarfile.open(archive) as packed:
             packed.extractall(folder, filter="data")
     return folder / next(folder.glob("*/package.json")).parent.name
+
+
+def fetch(name):
+    """The same; ends the test as skipped where it cannot be had."""
+    try:
+        return find(name)
+    except Absent as why:
+        print(f"SKIPPED: {why}")
+        sys.exit(77)
 
 
 def link(*names):

@@ -3,6 +3,7 @@ from mini_coder import Cursor, Finding, need, wrap64
 from mini_container import HEADER, INDEX, PARTITION
 from mini_events import CpuTimes, run
 from mini_ends import check_ends
+from mini_enters import check_enters
 from mini_instants import check_instants
 from mini_listed import Longest
 from mini_partition import CPU_TIMES, GAP
@@ -126,6 +127,7 @@ def check_partition(name, partition, decoded, scope, ends, found):
                          said[1].get(site, [[0] * 3, [0] * 3, None]))
     check_ends(partition, symbols, codes)
     check_instants(checker, partition, symbols, codes, ticks)
+    check_enters(checker, partition, symbols, codes)
     checker.values(partition, partition.read_values(), kinds)
     return rows, counts, cpu, longest
 

@@ -13,7 +13,7 @@ METADATA, SITES, STREAMS, PARTITION, MODEL, INDEX, PATHS, VALUE_NAMES, OVERVIEW 
 KIND_NAMES = {1: "metadata", 2: "sites", 3: "streams", 4: "partition", 5: "model", 6: "index",
               7: "paths", 8: "value names", 9: "overview"}
 IDS = 1 << 24                            # F-SIT-02, F-SIT-05
-NEWEST_MINOR = 0
+NEWEST_MINOR = 1
 
 
 class NotATrace(Exception):

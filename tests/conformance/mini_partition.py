@@ -7,10 +7,10 @@ from xxh3 import xxh3_64
 HEAD = 96
 ENTRY = 24
 SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS, SWITCHES, OWN_TIMES, CPU_TIMES, INSTANTS, \
-    ENDS = 1, 2, 3, 4, 48, 49, 50, 51, 52, 53, 54
+    ENDS, ENTERS = 1, 2, 3, 4, 48, 49, 50, 51, 52, 53, 54, 55
 ORDERS = {(16, 17): "full", (18, 19): "literal", (20,): "raw"}
 TIMES = {(32,): "static", (33,): "mixed", (34,): "raw", (35,): "phased"}
-KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 35, 48, 49, 50, 51, 52, 53}
+KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 35, 48, 49, 50, 51, 52, 53, 54, 55}
 ENTER, LEAF, OPEN, SIGNAL, EXIT_UNSEEN, UNWIND, EXIT_ACROSS, SWITCH, GAP = range(9)
 PUSHING = (ENTER, OPEN, SIGNAL)          # F-EVT-01
 NO_MODEL = (1 << 32) - 1

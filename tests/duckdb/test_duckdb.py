@@ -4,15 +4,20 @@ asked for by parameters is what WHERE would keep; damage is named, or left out."
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 import duckdb_session
-from duckdb_session import ENDED, SOURCE, TOOL, Session, check_sums, make, quoted, run
+from duckdb_session import (ENDED, SOURCE, TOOL, Session, check_sums, make, quoted, report_of,
+                            run)
+
+sys.path.append(str(SOURCE / "tests" / "cli"))
+import npm_package
 
 
-ALWAYS = ("all-kinds", "clock-steps", "coroutines", "no-summary", "paths")
+ALWAYS = ("all-kinds", "clock-steps", "coroutines", "enters", "no-summary", "paths")
 
 
 def good_vectors():
@@ -70,6 +75,43 @@ def parents(session, trace):
         below[stream, call] = sum(1 + below[stream, child]
                                   for child in children.get((stream, call), ()))
     assert all(row[4] == below[row[0], row[1]] for row in rows)
+
+
+def rows_without_places(trace):
+    return f"(SELECT * EXCLUDE (filename) FROM ttape_calls('{trace}'))"
+
+
+def numbered(session, traces, folder):
+    """Files that say by which events open calls began have the same rows, also where events are
+    missing, and of some time read no more than that."""
+    for i, trace in enumerate(traces):
+        plain, with_numbers = folder / f"plain-{i}.ttape", folder / f"numbered-{i}.ttape"
+        for place, words in ((plain, ()), (with_numbers, ("--call-numbers",))):
+            run("convert", trace, "-o", place, "--partition-events", 700 if i == 0 else 5, *words)
+        if i == 0:
+            for place in (plain, with_numbers):  # copied, coded anew at the edges, with a hole
+                for part, time in (("a", "..+30us"), ("b", "+50us..")):
+                    run("cut", place, "--time", time, "-o", folder / f"{part}.part", "--force")
+                run("merge", folder / "a.part", folder / "b.part", "-o", place, "--force")
+        run("verify", "-q", with_numbers)
+        assert with_numbers.read_bytes()[8] == 1 and (i > 0 or plain.read_bytes()[8] == 0)  # minor
+        for one, other in ((plain, with_numbers), (with_numbers, plain)):
+            rows = session.rows(f"FROM {rows_without_places(one)} EXCEPT ALL "
+                                f"FROM {rows_without_places(other)} LIMIT 3")
+            assert not rows, (trace, one, rows)
+    assert len(session.rows(f"FROM {rows_without_places(folder / 'numbered-0.ttape')}")) > 4000
+    for place, is_refused in ((folder / "plain-0.ttape", True),
+                              (folder / "numbered-0.ttape", False)):
+        first, = session.numbers(f"SELECT \"offset\" + stored_bytes // 2 FROM "
+                                 f"ttape_partitions('{place}') WHERE partition = 1")[0]
+        data = bytearray(place.read_bytes())
+        data[first] ^= 0x55
+        place.write_bytes(data)
+        late = f"SELECT count(parent) FROM ttape_calls('{place}', times := '+60us..')"
+        if is_refused:
+            session.refused(late)
+        else:
+            assert session.numbers(late)[0][0] > 1000
 
 
 def choices(session, traces):
@@ -165,6 +207,24 @@ def parquet(session, trace, folder):
                                f"min(name), count(*) FILTER (WHERE {ENDED}) FROM {source}")
         wanted = sums if source.startswith("'") else wanted
         assert sums == wanted
+    other_reader(session, trace, place)
+
+
+def other_reader(session, trace, place):
+    """A reader that is not DuckDB finds the same in that file."""
+    try:
+        packages = [npm_package.find(name) for name in ("hyparquet", "fzstd")]
+    except npm_package.Absent as why:
+        print(f"SKIPPED: hyparquet was not asked: {why}")
+        return
+    done = subprocess.run(["node", Path(__file__).with_name("read_parquet.mjs"), *packages, place],
+                          check=True, capture_output=True)
+    said = json.loads(done.stdout)
+    wanted = {name: row[2] for name, row in report_of(session, trace).items()}
+    assert {name: int(sum_ns) for name, sum_ns in said["sums"]} == wanted, said["sums"]
+    types = dict(said["types"])
+    assert said["rows"] > 10_000 and {types[name] for name in (
+        "call", "parent", "start_ns", "duration_ns", "self_ns")} == {"INT64"}, types
 
 
 def damage(session, trace):
@@ -245,6 +305,8 @@ def main():
         same_events(session, [trace, *vectors])
         check_sums(session, [trace, *vectors])
         both_ways(session, [trace, *vectors])
+        numbered(session, [trace, *[v for v in vectors if v.stem in ("coroutines", "enters")]],
+                 Path(folder))
         choices(session, [trace])
         for check in (parents, values_and_calls, definitions, many_files, damage, refusals):
             check(session, trace)

@@ -185,7 +185,7 @@ START_TEST(reserved_words_are_zero)
     ttape_memory_sink out = {0};
     ttape_sink sink = ttape_sink_memory(&out);
     ttape_reader_options reading = {.size = sizeof reading, .limits.reserved = {0, 1}};
-    ttape_writer_options writing = {.size = sizeof writing, .reserved = {0, 0, 1}};
+    ttape_writer_options writing = {.size = sizeof writing, .reserved = {0, 1}};
     ttape_site site = {.module = TTAPE_NONE, .reserved = {1}};
     ttape_module module = {.process = TTAPE_NONE, .reserved = {0, 1}};
     ttape_process process = {.parent = TTAPE_NONE, .reserved = {1}};

@@ -50,7 +50,7 @@ static const struct damage file_damages[] = {
     {"major version", TTP_FILE_MAJOR_AT, 1, '2', true, TTAPE_E_VERSION, "F-FIL-02", 6},
     {"hash", TTP_FILE_HASH_AT, 1, 0x5a, false, TTAPE_E_CHECKSUM, "F-FIL-04", 0},
     {"trace id", TTP_FILE_TRACE_ID_AT, 1, 0x5a, false, TTAPE_E_CHECKSUM, "F-FIL-04", 0},
-    {"required minor", TTP_FILE_REQUIRED_AT, 2, 1, true, TTAPE_E_VERSION, "F-FIL-05", 10},
+    {"required minor", TTP_FILE_REQUIRED_AT, 2, 2, true, TTAPE_E_VERSION, "F-FIL-05", 10},
     {"flags", TTP_FILE_FLAGS_AT, 4, 1u << 31, true, TTAPE_E_CORRUPT, "F-FIL-06", 12},
     {"reserved", TTP_FILE_RESERVED_AT, 1, 1, true, TTAPE_E_CORRUPT, "F-FIL-06", 12},
     {"reserved's end", TTP_FILE_HASH_AT - 1, 1, 1, true, TTAPE_E_CORRUPT, "F-FIL-06", 12},

@@ -68,6 +68,23 @@ static void make_chunks(const struct ttest_output *out)
     emit(out, &e, file);
 }
 
+/* Our writer takes at most 255, and nothing in the format says so. */
+static void make_many_values(const struct ttest_output *out)
+{
+    enum { MANY = 5000 };
+    static const uint8_t head[] = {1, MANY % 128 + 128, MANY / 128, 0,
+                                   0, MANY % 128 + 128, MANY / 128};
+    static uint8_t bytes[sizeof head + 2 * MANY];
+    struct ttest_expectation e;
+    struct ttest_file *file = base("many-values", "an event with 5,000 values", &e);
+    memcpy(bytes, head, sizeof head);
+    for (uint32_t i = 0; i < MANY; i++)
+        bytes[sizeof head + MANY + i] = i % 128; /* types are 0: unsigned */
+    ttest_put(&ttest_insert_section(ttest_partition_of(file, 0), TTP_SECTION_VALUES)->content,
+              bytes, sizeof bytes);
+    emit(out, &e, file);
+}
+
 static void make_ends(const struct ttest_output *out)
 {
     struct ttest_expectation e;
@@ -372,6 +389,7 @@ static void make_scopes(const struct ttest_output *out)
 void ttest_make_foreign_vectors(const struct ttest_output *out)
 {
     make_chunks(out);
+    make_many_values(out);
     make_ends(out);
     make_metadata(out);
     make_definitions(out);

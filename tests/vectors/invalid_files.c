@@ -42,7 +42,7 @@ static void break_file_hash(struct ttest_file *file, struct ttest_bytes *bytes)
 
 static void break_required(struct ttest_file *file)
 {
-    file->header.minor = file->header.required_minor = 1;
+    file->header.minor = file->header.required_minor = 2;
 }
 
 static void break_file_flags(struct ttest_file *file, struct ttest_bytes *bytes)
@@ -310,7 +310,7 @@ static const struct ttest_break file_breaks[] = {
     {"fil-04-hash", "F-FIL-04", CHECKSUM, TTEST_REFUSED, "a bit of the trace id", NULL,
      break_file_hash},
     {"fil-05-required", "F-FIL-05", TTAPE_E_VERSION, TTEST_REFUSED,
-     "required minor version 1: above that of 1.0", break_required, NULL},
+     "required minor version 2: above that of 1.1", break_required, NULL},
     {"fil-06-flags", "F-FIL-06", CORRUPT, TTEST_REFUSED, "a flag of the file header", NULL,
      break_file_flags},
     {"fil-06-reserved", "F-FIL-06", CORRUPT, TTEST_REFUSED, "a reserved byte of the file header",

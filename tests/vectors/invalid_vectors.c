@@ -102,6 +102,7 @@ void ttest_make_invalid_vectors(const struct ttest_output *out)
     ttest_make_invalid_orders(out);
     ttest_make_invalid_indexes(out);
     ttest_make_invalid_instants(out);
+    ttest_make_invalid_enters(out);
     ttest_make_invalid_overviews(out);
     ttest_make_invalid_listed(out);
     ttest_make_invalid_merged(out);

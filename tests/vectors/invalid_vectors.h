@@ -41,6 +41,7 @@ void ttest_make_invalid_sections(const struct ttest_output *out);    /* F-SEG to
 void ttest_make_invalid_orders(const struct ttest_output *out);      /* F-EVT, O-, T- */
 void ttest_make_invalid_indexes(const struct ttest_output *out);     /* F-IDX */
 void ttest_make_invalid_instants(const struct ttest_output *out);    /* F-INS */
+void ttest_make_invalid_enters(const struct ttest_output *out);      /* F-ENT */
 void ttest_make_invalid_overviews(const struct ttest_output *out);   /* F-OVR */
 void ttest_make_invalid_listed(const struct ttest_output *out);      /* F-OVR-11, F-OVR-12 */
 void ttest_make_invalid_merged(const struct ttest_output *out);      /* F-OVR-13, F-OVR-14 */

@@ -16,6 +16,7 @@ void ttest_emit_trace(const struct ttest_output *out, struct ttest_trace *t);
 
 void ttest_make_writer_vectors(const struct ttest_output *out);
 void ttest_make_value_names(const struct ttest_output *out); /* one of them */
+void ttest_make_enters(const struct ttest_output *out);
 void ttest_make_writer_form_vectors(const struct ttest_output *out);
 void ttest_make_overview_vectors(const struct ttest_output *out);
 void ttest_make_foreign_vectors(const struct ttest_output *out);

@@ -570,6 +570,7 @@ void ttest_make_writer_vectors(const struct ttest_output *out)
     make_switches(out);
     make_own_times(out);
     make_instants(out);
+    ttest_make_enters(out);
     make_cpu_times(out);
     make_unseen(out);
     make_many_streams(out);

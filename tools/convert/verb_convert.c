@@ -72,7 +72,7 @@ struct options {
     uint64_t resolution_ns;
     uint32_t partition_events, jobs, threshold;
     int32_t level;
-    bool force, strict, verbose;
+    bool force, strict, verbose, call_numbers;
     struct trace_id id;
 };
 
@@ -91,6 +91,8 @@ static const struct tool_option table[] = {
      tool_parse_u32, TOOL_AT(threshold)},
     {"partition-events", 'p', "N", "events in a partition (default 1000000)", parse_partition,
      TOOL_AT(partition_events)},
+    {"call-numbers", 0, NULL, "with numbers of open calls, which SQL reads in parallel", NULL,
+     TOOL_AT(call_numbers)},
     {"jobs", 'j', "N", "threads that encode; never changes the bytes", parse_jobs, TOOL_AT(jobs)},
     {"trace-id", 0, "HEX", "32 hexadecimal digits; default: drawn from the content", parse_trace_id,
      TOOL_AT(id)},
@@ -336,6 +338,7 @@ int tool_verb_convert(int argc, char **argv)
                     .resolution_ns = options.resolution_ns,
                     .partition_events = options.partition_events,
                     .level = options.level,
+                    .call_numbers = options.call_numbers,
                     .literal = options.level == TTAPE_LEVEL_LITERAL,
                     .jobs = options.jobs,
                     .chain_threshold = options.threshold}};

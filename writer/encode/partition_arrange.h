@@ -19,6 +19,14 @@ static inline ttape_status ttp_encoding_room(struct ttp_encoding *e, struct ttp_
     return ttp_grow(&e->w->allocator, array, 1, bytes, e->err);
 }
 
+/* Once segments are arranged. */
+static inline struct ttp_segments ttp_job_segments(const struct ttp_job *job)
+{
+    return (struct ttp_segments){job->segments.data,          job->start_frames.data,
+                                 job->end_frames.data,        job->head.segment_count,
+                                 job->head.start_frame_count, job->head.end_frame_count};
+}
+
 /* In this order. Segments: fills job->segments, their frames, segment_start and rank. */
 ttape_status ttp_arrange_segments(struct ttp_encoding *e);
 /* Events: points job->codes and job->delta to them. */

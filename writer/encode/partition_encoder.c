@@ -10,18 +10,18 @@
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
 #include "format/chain/chain_encode.h"
-#include "format/container/measures/unknown_ends.h"
 #include "format/order/literal.h"
 #include "format/order/raw_order.h"
 #include "format/times/raw_times.h"
 #include "format/times/time_mix.h"
 #include "format/times/time_static.h"
+#include "writer/encode/ends_encoder.h"
 #include "writer/encode/instants_encoder.h"
 #include "writer/encode/partition_arrange.h"
 #include "writer/encode/self_check.h"
 #include "writer/encode/zstd_encoder.h"
 
-#define MAX_WRITTEN_SECTIONS 13u
+#define MAX_WRITTEN_SECTIONS 14u
 #define HEAD_ROOM            (TTP_HEAD_BYTES + MAX_WRITTEN_SECTIONS * TTP_SECTION_ENTRY_BYTES)
 #define HIGHEST_ZSTD_LEVEL   19
 #define LITERAL_ZSTD_LEVEL   6 /* of order; times are as at level 1 */
@@ -127,9 +127,7 @@ static ttape_status add_packed(struct ttp_encoding *e, uint16_t kind, enum categ
 static size_t write_light(const struct ttp_encoding *e, uint16_t kind, uint8_t *at, size_t bytes)
 {
     const struct ttp_job *job = e->job;
-    struct ttp_segments segments = {job->segments.data,          job->start_frames.data,
-                                    job->end_frames.data,        job->head.segment_count,
-                                    job->head.start_frame_count, job->head.end_frame_count};
+    struct ttp_segments segments = ttp_job_segments(job);
     switch (kind) {
     case TTP_SECTION_SEGMENTS: return ttp_segments_write(&segments, at, bytes);
     case TTP_SECTION_BASES: return ttp_bases_write(&segments, job->head.first_tick, at, bytes);
@@ -498,23 +496,29 @@ static ttape_status add_instants(struct ttp_encoding *e, const struct ttp_order 
     return TTAPE_OK;
 }
 
+/* A section of bytes that stand elsewhere. */
+static ttape_status add_plain(struct ttp_encoding *e, uint16_t kind, struct ttp_bytes bytes)
+{
+    uint8_t *at;
+    TTP_TRY(section_room(e, bytes.size, &at));
+    if (bytes.size != 0)
+        memcpy(at, bytes.data, bytes.size);
+    add_section(e, kind, CATEGORY_NONE, bytes.size, bytes.size);
+    return TTAPE_OK;
+}
+
 /* Where only frames that were open before have ended, the section says no more than that. */
 static ttape_status add_ends(struct ttp_encoding *e, const struct ttp_order *order)
 {
-    struct ttp_growing kinds = {0};
-    uint32_t count;
-    uint8_t *out;
-    if (!e->job->pending.has_ends)
+    struct ttp_bytes bytes = {0};
+    if (e->job->pending.has_ends) {
+        TTP_TRY(ttp_encode_ends(e, order, &bytes));
+        TTP_TRY(add_plain(e, TTP_SECTION_ENDS, bytes));
+    }
+    if (e->w->options.call_numbers == 0)
         return TTAPE_OK;
-    TTP_TRY(ttp_arrange_ends(e, order, &kinds, &count));
-    size_t bound = ttp_ends_bound(count), size = 0;
-    ttape_status status = section_room(e, bound, &out);
-    if (status == TTAPE_OK)
-        size = ttp_ends_write(kinds.data, count, out, bound);
-    if (status == TTAPE_OK)
-        add_section(e, TTP_SECTION_ENDS, CATEGORY_NONE, size, size);
-    ttp_grown_free(&e->w->allocator, &kinds);
-    return status;
+    TTP_TRY(ttp_encode_enters(e, order, &bytes));
+    return add_plain(e, TTP_SECTION_ENTERS, bytes);
 }
 
 /* ---- finish ---- */

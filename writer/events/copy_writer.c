@@ -35,6 +35,16 @@ void ttp_writer_take_ticks(ttape_writer *w, bool are_ticks)
     w->options.origin_ns = are_ticks ? 0 : w->head_origin_ns;
 }
 
+ttape_status ttp_writer_number_calls(ttape_writer *w, ttape_error *err)
+{
+    if (w->options.call_numbers != 0)
+        return TTAPE_OK;
+    TTP_TRY(ttp_seal(w, err));
+    TTP_TRY(ttp_drain(w, err)); /* workers read the options */
+    w->options.call_numbers = 1;
+    return TTAPE_OK;
+}
+
 ttape_status ttp_writer_new_scope(ttape_writer *w, const uint8_t trace_id[TTP_TRACE_ID_BYTES],
                                   struct ttp_scope **out, ttape_error *err)
 {

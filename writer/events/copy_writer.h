@@ -14,6 +14,9 @@ ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint6
  * of a file can be told from its time, of which there are 64 bits. */
 void ttp_writer_take_ticks(ttape_writer *w, bool are_ticks);
 
+/* Partitions say from now on by which events open calls began, as those do that are copied. */
+ttape_status ttp_writer_number_calls(ttape_writer *w, ttape_error *err);
+
 /* A new scope of a known trace; not written until something of it is. */
 ttape_status ttp_writer_new_scope(ttape_writer *w, const uint8_t trace_id[TTP_TRACE_ID_BYTES],
                                   struct ttp_scope **out, ttape_error *err);

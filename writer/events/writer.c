@@ -55,7 +55,7 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
             return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                             "options without a size");
         TTP_TRY(ttp_take_sized(o, sizeof *o, options, "writer", err));
-        TTP_TRY(ttp_check_reserved(o->reserved, 3, "writer's option", err));
+        TTP_TRY(ttp_check_reserved(o->reserved, 2, "writer's option", err));
     }
     o->allocator = NULL;
     o->partition_events = o->partition_events == 0 ? DEFAULT_PARTITION_EVENTS : o->partition_events;
@@ -72,6 +72,7 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
     if (o->partition_events > TTP_MAX_PARTITION_EVENTS || o->level < 1 ||
         o->level > TTAPE_LEVEL_MAX ||
         (o->overview_period > TTP_OVERVIEW_PARTITIONS && o->overview_period != UINT64_MAX) ||
+        o->call_numbers > 1 ||
         (o->resolution_ns > INT64_MAX && o->resolution_ns != TTAPE_TIME_NONE))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "an option is out of range");

@@ -34,7 +34,7 @@ static ttape_status write_header(ttape_writer *w, const struct ttp_scope *scope,
     if (w->header_written)
         return TTAPE_OK;
     uint8_t block[TTP_FILE_HEADER_BYTES];
-    struct ttp_file_header header = {.minor = TTP_MINOR_VERSION};
+    struct ttp_file_header header = {.minor = w->options.call_numbers != 0 ? TTP_MINOR_VERSION : 0};
     bool copied = scope != NULL && scope->has_trace_id;
     if (!w->has_trace_id && copied)
         memcpy(w->trace_id, scope->trace_id, TTP_TRACE_ID_BYTES);

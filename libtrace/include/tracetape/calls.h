@@ -160,6 +160,29 @@ TTAPE_API ttape_status ttape_call_cursor_step(ttape_call_cursor *cursor,
 TTAPE_API void ttape_call_cursor_stack(const ttape_call_cursor *cursor, const ttape_call **calls,
                                        uint32_t *count);
 
+/* What a stretch does not know of the calls that it finds where it begins: by which events they
+ * began, and how many had ended in them before. It is worked out from what partitions say of it
+ * (call_numbers of ttape_writer_options); no events are decoded. */
+typedef struct ttape_call_origins ttape_call_origins;
+
+typedef struct ttape_call_origin {
+    uint64_t enter_number; /* TTAPE_CALL_NO_NUMBER: it began before its stream, or where events are
+                            * missing */
+    uint64_t below_count;  /* calls, and handlers of signals, above it on its stack that ended */
+} ttape_call_origin;
+
+/* TTAPE_END, which is no failure, where not all partitions say it. *out is NULL then. A partition
+ * whose light sections are damaged is left out. The reader must outlive the origins, which any
+ * number of threads may use at a time. */
+TTAPE_API ttape_status ttape_call_origins_make(ttape_call_origins **out, ttape_reader *reader,
+                                               ttape_error *err);
+TTAPE_API void ttape_call_origins_close(ttape_call_origins *origins);
+/* Of the frames that are open where a segment begins, in the order of its start edge
+ * (ttape_segment_info): up to `capacity`. Returns how many there are. */
+TTAPE_API uint32_t ttape_call_origins_get(const ttape_call_origins *origins, uint32_t partition,
+                                          uint32_t segment, ttape_call_origin *out,
+                                          uint32_t capacity);
+
 /* How often each function was called by each, over the whole trace. Neither times nor the calls
  * themselves are decoded: a sequence of calls that recurs is counted once, and then by how often it
  * does. That is many times faster than going through all calls. */

@@ -77,7 +77,11 @@ typedef struct ttape_writer_options {
     /* Partitions that one overview adds up, which makes a report of many faster: at most 64. 0: 64,
      * where overviews are small beside their partitions; UINT64_MAX: no overviews. */
     uint64_t overview_period;
-    uint64_t reserved[3];
+    /* 1: partitions say by which events the calls began that are open at their ends, so that
+     * ttape_call_origins_make need not decode them (some 0.005 to 0.4 % of a file); 0: they do not.
+     */
+    uint64_t call_numbers;
+    uint64_t reserved[2];
 } ttape_writer_options;
 
 /* *out is NULL on failure. The sink struct is copied. Nothing is written before the first partition

@@ -49,7 +49,8 @@ static void fill_options(const struct tool_record_session *session, ttape_record
                                        .level = session->level,
                                        .literal = session->level == TTAPE_LEVEL_LITERAL,
                                        .jobs = session->jobs == 0 ? 2 : session->jobs,
-                                       .chain_threshold = session->threshold};
+                                       .chain_threshold = session->threshold,
+                                       .call_numbers = session->call_numbers};
     o->no_blocks = session->no_blocks;
     o->follows =
         !session->no_switches && !session->joins && session->resolution_ns != TTAPE_TIME_NONE;

@@ -28,6 +28,7 @@ static const struct tool_option table[] = {
     {"threshold", 0, "N", "of level 0: as for convert", tool_parse_u32, TOOL_AT(threshold)},
     {"partition-events", 'p', "N", "events in a partition (default 1000000)", tool_parse_u32,
      TOOL_AT(partition_events)},
+    {"call-numbers", 0, NULL, "for SQL, as for convert", NULL, TOOL_AT(call_numbers)},
     {"jobs", 'j', "N", "threads that encode (default 2); never changes the bytes", tool_parse_u32,
      TOOL_AT(jobs)},
     {"buffer", 0, "SIZE", "memory shared with the program, as a limit (default: as needed)",
