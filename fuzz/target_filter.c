@@ -27,7 +27,7 @@ static void check_condition(const ttape_filter_condition *condition)
 
 static void check_rule(const ttape_filter_rule *rule, ttape_string text)
 {
-    bool is_number = rule->kind >= TTAPE_FILTER_DEPTH;
+    bool is_number = rule->kind >= TTAPE_FILTER_DEPTH && rule->kind <= TTAPE_FILTER_SIZE;
     FUZZ_REQUIRE(rule->kind < TTAPE_FILTER_KIND_COUNT);
     FUZZ_REQUIRE(is_number == (rule->function.size_bytes == 0));
     FUZZ_REQUIRE(rule->condition_count <= TTAPE_FILTER_MAX_CONDITIONS);

@@ -2,7 +2,7 @@
  *
  *   filter     [rule] {(";" | newline) [rule]}
  *   rule       ["!"] ["below"] calls {"," calls}  |  "to" calls {"," calls}
- *              "depth" NUMBER  |  "time" TIME  |  "size" NUMBER
+ *              ("depth" NUMBER  |  "time" TIME) ["below" calls {"," calls}]  |  "size" NUMBER
  *   calls      pattern ["@" pattern] ["(" [condition {"," condition}] ")"] [OPERATOR VALUE]
  *   condition  NAME OPERATOR VALUE
  *
@@ -155,17 +155,52 @@ static ttape_status take_list(struct ttp_filter_parse *p, ttape_filter_kind kind
                : ttp_filter_fail(s, "this belongs to no rule: ';' parts rules, ',' functions");
 }
 
+/* Numbers of all calls below some functions: what holds there is known as they begin. */
+static ttape_status take_number_below(struct ttp_filter_parse *p, ttape_filter_kind kind,
+                                      uint64_t number)
+{
+    struct ttp_filter_scan *s = &p->scan;
+    uint32_t first = p->filter->rule_count;
+    TTP_TRY(take_list(p, kind == TTAPE_FILTER_TIME ? TTAPE_FILTER_TIME_BELOW
+                                                   : TTAPE_FILTER_DEPTH_BELOW));
+    for (uint32_t i = first; i < p->filter->rule_count; i++) {
+        ttape_filter_rule *rule = &p->filter->rules[i];
+        rule->number = number;
+        for (uint32_t k = 0; k < rule->condition_count; k++)
+            if (rule->conditions[k].name.size_bytes == 0) {
+                s->at = s->begin + rule->text_at;
+                return ttp_filter_fail(s, "a depth or a time holds from where a call begins: its "
+                                          "result and its own time are not known there");
+            }
+    }
+    return TTAPE_OK;
+}
+
 static ttape_status take_number(struct ttp_filter_parse *p, ttape_filter_kind kind)
 {
     struct ttp_filter_scan *s = &p->scan;
     ttape_filter_rule *rule = NULL;
-    TTP_TRY(add_rule(p, kind, &rule));
-    TTP_TRY(kind == TTAPE_FILTER_TIME ? ttp_filter_take_span(s, &rule->number)
-                                      : ttp_filter_take_number(s, &rule->number));
-    rule->text_bytes = (uint32_t)(s->at - s->begin) - rule->text_at;
+    const char *begin = s->at, *end;
+    uint64_t number;
+    TTP_TRY(kind == TTAPE_FILTER_TIME ? ttp_filter_take_span(s, &number)
+                                      : ttp_filter_take_number(s, &number));
+    end = s->at;
+    if (kind == TTAPE_FILTER_DEPTH && number == 0) {
+        s->at = begin;
+        return ttp_filter_fail(s, "a depth is 1 at least: '!below f' leaves a function out");
+    }
     ttp_filter_skip(s);
-    return ttp_filter_at_end(s) ? TTAPE_OK
-                                : ttp_filter_fail(s, "this belongs to no rule: ';' parts rules");
+    if (kind != TTAPE_FILTER_SIZE && ttp_filter_take_word(s, "below"))
+        return take_number_below(p, kind, number);
+    if (!ttp_filter_at_end(s))
+        return ttp_filter_fail(s, "this belongs to no rule: ';' parts rules");
+    s->at = begin;
+    TTP_TRY(add_rule(p, kind, &rule));
+    rule->number = number;
+    rule->text_bytes = (uint32_t)(end - begin);
+    s->at = end;
+    ttp_filter_skip(s);
+    return TTAPE_OK;
 }
 
 bool ttp_filter_take_word(struct ttp_filter_scan *s, const char *word)

@@ -20,19 +20,36 @@ static void take_rule(struct ttp_judge *judge, uint32_t number)
         if (ttp_condition_is_late(&rule->conditions[i]))
             judge->late |= bit;
     }
-    if (rule->kind == TTAPE_FILTER_TIME && rule->number > judge->min_ns)
-        judge->min_ns = rule->number;
-    if (rule->kind == TTAPE_FILTER_DEPTH &&
-        (judge->max_depth == 0 || rule->number < judge->max_depth))
-        judge->max_depth = rule->number;
+    if (rule->kind == TTAPE_FILTER_TIME && rule->number > judge->limits.min_ns)
+        judge->limits.min_ns = rule->number;
+    if (rule->kind == TTAPE_FILTER_DEPTH && rule->number < judge->limits.depth_end)
+        judge->limits.depth_end = rule->number;
+    if (rule->kind == TTAPE_FILTER_TIME_BELOW || rule->kind == TTAPE_FILTER_DEPTH_BELOW)
+        judge->limiting |= bit;
 }
 
-static void compare_names(struct ttp_judge *judge, uint32_t rule_count)
+static ttape_status take_rules(struct ttp_judge *judge, const ttape_filter *filter,
+                               ttape_error *err)
+{
+    uint32_t count;
+    const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &count);
+    if (count > TTAPE_FILTER_MAX_RULES - judge->rule_count)
+        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                        "filter and triggers have more than %u functions together",
+                        TTAPE_FILTER_MAX_RULES);
+    for (uint32_t i = 0; i < count; i++) {
+        judge->rules[judge->rule_count] = rules[i];
+        take_rule(judge, judge->rule_count++);
+    }
+    return TTAPE_OK;
+}
+
+static void compare_names(struct ttp_judge *judge)
 {
     for (uint32_t number = 0; number < judge->site_count; number++) {
         judge->site_waits[number] =
             ttp_read_site_is_recorder(&judge->reader->definitions.sites[number]);
-        for (uint32_t rule = 0; rule < rule_count; rule++)
+        for (uint32_t rule = 0; rule < judge->rule_count; rule++)
             if (judge->rules[rule].kind != TTAPE_FILTER_DEPTH &&
                 judge->rules[rule].kind != TTAPE_FILTER_TIME && !judge->site_waits[number] &&
                 judge->asked.names(judge->asked.context, rule, number))
@@ -44,25 +61,26 @@ ttape_status ttp_judge_open(struct ttp_judge *judge, ttape_reader *reader,
                             const ttape_filtering *asked, struct ttp_region *region,
                             ttape_error *err)
 {
-    uint32_t rule_count;
     ttape_info info;
     ttape_reader_get_info(reader, &info);
     *judge = (struct ttp_judge){.reader = reader, .asked = *asked, .site_count = info.site_count};
-    judge->rules = ttape_filter_get_rules(asked->filter, &rule_count);
+    judge->limits.depth_end = UINT64_MAX;
     judge->site_rules = ttp_region_take(region, info.site_count, sizeof *judge->site_rules);
     judge->site_waits = ttp_region_take(region, info.site_count, sizeof *judge->site_waits);
     if (region->is_short)
         return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                         "functions of a filtered trace take more memory than the limit");
-    for (uint32_t i = 0; i < rule_count; i++)
-        take_rule(judge, i);
+    TTP_TRY(take_rules(judge, asked->filter, err));
+    judge->filter_rule_count = judge->rule_count;
+    TTP_TRY(take_rules(judge, asked->triggers, err));
     bool has_times = info.resolution_ns != TTAPE_TIME_NONE;
-    if (judge->min_ns != 0 && !has_times)
+    bool asks_times = judge->limits.min_ns != 0 || judge->of_kind[TTAPE_FILTER_TIME_BELOW] != 0;
+    if (asks_times && !has_times)
         return ttp_fail(err, TTAPE_E_UNSUPPORTED, "", TTAPE_ERROR_NO_OFFSET,
                         "the trace has no times: none can be asked for");
-    judge->looks_ahead =
-        judge->late != 0 || judge->min_ns != 0 || judge->of_kind[TTAPE_FILTER_TO] != 0;
-    compare_names(judge, rule_count);
+    judge->looks_ahead = (judge->late & ~judge->of_kind[TTAPE_FILTER_CALLS]) != 0 || asks_times ||
+                         judge->of_kind[TTAPE_FILTER_TO] != 0;
+    compare_names(judge);
     return TTAPE_OK;
 }
 
@@ -179,4 +197,27 @@ unsigned ttp_judge_call(const struct ttp_judge *judge, uint64_t rules, uint32_t 
            ((rules & of[TTAPE_FILTER_BELOW]) != 0 ? TTP_CALL_BELOW : 0) |
            ((rules & of[TTAPE_FILTER_NOT_BELOW]) != 0 ? TTP_CALL_NOT_BELOW : 0) |
            ((rules & of[TTAPE_FILTER_TO]) != 0 ? TTP_CALL_LEADS : 0);
+}
+
+struct ttp_limits ttp_judge_limits(struct ttp_judge *judge, uint32_t site,
+                                   const ttape_call_step *step, uint64_t depth,
+                                   struct ttp_limits around)
+{
+    struct ttp_limits own = {0, UINT64_MAX};
+    uint64_t rules = site < judge->site_count ? judge->site_rules[site] & judge->limiting : 0;
+    if (rules == 0)
+        return around;
+    rules &= ttp_judge_begin(judge, site, step->values, step->value_count);
+    for (uint64_t left = rules; left != 0; left &= left - 1) {
+        const ttape_filter_rule *rule = &judge->rules[__builtin_ctzll(left)];
+        if (rule->kind == TTAPE_FILTER_TIME_BELOW && rule->number > own.min_ns)
+            own.min_ns = rule->number;
+        if (rule->kind == TTAPE_FILTER_DEPTH_BELOW && rule->number < own.depth_end - depth)
+            own.depth_end = depth + rule->number;
+    }
+    if ((rules & judge->of_kind[TTAPE_FILTER_TIME_BELOW]) == 0)
+        own.min_ns = around.min_ns;
+    if ((rules & judge->of_kind[TTAPE_FILTER_DEPTH_BELOW]) == 0)
+        own.depth_end = around.depth_end;
+    return own;
 }

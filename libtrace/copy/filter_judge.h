@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include <tracetape/calls.h>
 #include <tracetape/copy.h>
 
 #include "base/region.h"
@@ -15,17 +16,25 @@
 #define TTP_CALL_NOT_BELOW 4u /* it, and what it calls, is not */
 #define TTP_CALL_LEADS     8u /* it is one that `to` names, or leads there */
 
+/* What holds in a call, and what it calls. */
+struct ttp_limits {
+    uint64_t min_ns;    /* 0: any time */
+    uint64_t depth_end; /* so many calls around one that are kept are too many */
+};
+
 struct ttp_judge {
     ttape_reader *reader;
     ttape_filtering asked;
-    const ttape_filter_rule *rules;
+    ttape_filter_rule rules[TTAPE_FILTER_MAX_RULES]; /* the filter's, then the triggers' */
+    uint32_t rule_count, filter_rule_count;
     uint64_t of_kind[TTAPE_FILTER_KIND_COUNT]; /* rules, as bits */
     uint64_t conditional, late; /* rules with conditions; with some of results or times */
     uint64_t *site_rules;       /* by site: those whose names are the site's */
     bool *site_waits;           /* by site: calls of the recorder's own, that tell of waits */
     uint32_t site_count;
-    uint64_t min_ns, max_depth; /* 0: any */
-    bool looks_ahead;           /* something goes by what comes later */
+    struct ttp_limits limits; /* of all calls */
+    uint64_t limiting;        /* rules with a limit of their own, from a call on */
+    bool looks_ahead;         /* something goes by what comes later */
     ttape_filtered counts;
 };
 
@@ -40,6 +49,10 @@ uint64_t ttp_judge_end(struct ttp_judge *judge, uint64_t rules, uint32_t site, i
                        const ttape_value *values, uint32_t count);
 /* TTP_CALL_*; is_long: it took long enough, as far as is known. */
 unsigned ttp_judge_call(const struct ttp_judge *judge, uint64_t rules, uint32_t site, bool is_long);
+/* What holds in a call that begins, with so many kept ones around it, in which `around` holds. */
+struct ttp_limits ttp_judge_limits(struct ttp_judge *judge, uint32_t site,
+                                   const ttape_call_step *step, uint64_t depth,
+                                   struct ttp_limits around);
 static inline bool ttp_judge_waits(const struct ttp_judge *judge, uint32_t site)
 {
     return site < judge->site_count && judge->site_waits[site];

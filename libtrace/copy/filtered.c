@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "answers/filter/trigger_state.h"
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "libtrace/copy/filter_judge.h"
@@ -19,14 +20,18 @@
 #define ASK_EVERY    65536u /* events: whether it is still wanted */
 
 /* While looking: user[0] the call's number, [1] its rules, [2] whether it leads to what `to` names.
- * While keeping: [0] bits, [1] the depth of what is kept up to it. */
-#define IS_KEPT 1u
-#define IS_IN   2u /* below what is wanted */
-#define IS_OUT  4u /* below what is not */
+ * While keeping: [0] bits and, from DEPTH_BIT on, the depth of what is kept up to it, [1] rules of
+ * triggers, [2] where depths end in it. In both [3] is the least time of calls in it. */
+#define IS_KEPT   1u
+#define IS_IN     2u /* below what is wanted */
+#define IS_OUT    4u /* below what is not */
+#define DEPTH_BIT 8
 
 struct filtering {
     struct ttp_judge judge;
     struct ttp_filtered_out out;
+    struct ttp_triggers triggers; /* of the scope at hand */
+    bool is_finished;             /* by one of them: the rest of the scope is left out */
     struct ttp_region region;
     ttape_reader *reader;
     uint8_t *said; /* two calls a byte */
@@ -43,7 +48,21 @@ static ttape_call *top_of(const ttape_call_cursor *cursor)
     return count > 0 ? (ttape_call *)(uintptr_t)&calls[count - 1] : NULL;
 }
 
+static const ttape_call *around_of(const ttape_call *call)
+{
+    return call->height > 0 ? call - 1 : NULL;
+}
+
 /* ---- looking ---- */
+
+static uint64_t least_of(struct filtering *f, const ttape_call *call, const ttape_call_step *step)
+{
+    const ttape_call *around = around_of(call);
+    struct ttp_limits limits = f->judge.limits;
+    if (around != NULL)
+        limits.min_ns = around->user[3];
+    return ttp_judge_limits(&f->judge, call->site, step, 0, limits).min_ns;
+}
 
 static ttape_status note_begun(struct filtering *f, ttape_call *call, const ttape_call_step *step)
 {
@@ -51,6 +70,7 @@ static ttape_status note_begun(struct filtering *f, ttape_call *call, const ttap
     call->user[1] = ttp_judge_begin(&f->judge, call->site, step->values, step->value_count);
     call->user[2] = (call->user[1] & f->judge.late & f->judge.of_kind[TTAPE_FILTER_TO]) == 0 &&
                     (call->user[1] & f->judge.of_kind[TTAPE_FILTER_TO]) != 0;
+    call->user[3] = least_of(f, call, step);
     size_t before = f->said_bytes, bytes = (size_t)(f->call_count / 2 + 1);
     bool has_room = ttp_region_grow(&f->region, &f->said, &f->said_bytes, bytes, 1);
     if (has_room && f->said_bytes > before)
@@ -70,8 +90,8 @@ static void note_ended(struct filtering *f, ttape_call *call, ttape_call *around
     uint64_t rules =
         ttp_judge_end(&f->judge, call->user[1], call->site, call->duration_ns,
                       returned ? step->values : NULL, returned ? step->value_count : 0);
-    bool is_long = call->site == TTAPE_NONE || f->judge.min_ns == 0 ||
-                   call->duration_ns >= (int64_t)f->judge.min_ns;
+    bool is_long = call->site == TTAPE_NONE || call->user[3] == 0 ||
+                   call->duration_ns >= (int64_t)call->user[3];
     unsigned said = ttp_judge_call(&f->judge, rules, call->site, is_long);
     bool leads = call->user[2] != 0 || (said & TTP_CALL_LEADS) != 0;
     said |= leads ? TTP_CALL_LEADS : 0;
@@ -123,11 +143,60 @@ static bool is_in(const struct filtering *f, unsigned bits)
            (bits & IS_OUT) == 0;
 }
 
+static void act(struct filtering *f, uint32_t actions)
+{
+    f->is_finished |= (actions & TTAPE_TRIGGER_FINISH) != 0;
+}
+
+/* Whether the call, which begins, is left out as triggers have switched off; what it switches on it
+ * is part of. */
+static bool see_begin(struct filtering *f, ttape_call *call, const ttape_call_step *step)
+{
+    bool was_off = f->triggers.is_off;
+    bool has_any = call->site < f->judge.site_count &&
+                   (f->judge.site_rules[call->site] & f->triggers.rules) != 0;
+    if (!has_any)
+        return was_off;
+    call->user[1] =
+        f->triggers.rules & ttp_judge_begin(&f->judge, call->site, step->values, step->value_count);
+    if (step->kind == TTAPE_STEP_EVENT && call->kind == TTAPE_EVENT_ENTER)
+        act(f, ttp_triggers_of_call(&f->triggers, call->user[1], TTAPE_TRIGGER_BEGIN));
+    return was_off && f->triggers.is_off;
+}
+
+/* The same of what has no length. */
+static bool see_leaf(struct filtering *f, uint64_t rules, ttape_event_kind kind)
+{
+    bool was_off = f->triggers.is_off;
+    if (kind == TTAPE_EVENT_LEAF)
+        act(f, ttp_triggers_of_call(&f->triggers, rules & ~f->judge.late, TTAPE_TRIGGER_BEGIN));
+    return was_off && f->triggers.is_off;
+}
+
+static void see_ends(struct filtering *f, const ttape_call_step *step)
+{
+    for (uint32_t i = step->ended_count; i-- > 0;) {
+        const ttape_call *call = &step->ended[i];
+        bool returned = call->end == TTAPE_CALL_RETURNED;
+        if (call->user[1] != 0)
+            act(f,
+                ttp_triggers_of_call(
+                    &f->triggers,
+                    ttp_judge_end(&f->judge, call->user[1], call->site, call->duration_ns,
+                                  returned ? step->values : NULL, returned ? step->value_count : 0),
+                    TTAPE_TRIGGER_END));
+    }
+}
+
 static void decide(struct filtering *f, ttape_call *call, const ttape_call_step *step)
 {
     const struct ttp_judge *judge = &f->judge;
-    const ttape_call *around = call->height > 0 ? call - 1 : NULL;
-    uint64_t number = f->call_count++, depth = around != NULL ? around->user[1] : 0;
+    const ttape_call *around = around_of(call);
+    uint64_t number = f->call_count++, depth = around != NULL ? around->user[0] >> DEPTH_BIT : 0;
+    struct ttp_limits limits = judge->limits;
+    if (around != NULL)
+        limits = (struct ttp_limits){.depth_end = around->user[2], .min_ns = around->user[3]};
+    limits = ttp_judge_limits(&f->judge, call->site, step, depth, limits);
     unsigned said = judge->looks_ahead
                         ? said_of(f, number)
                         : ttp_judge_call(&f->judge,
@@ -136,12 +205,14 @@ static void decide(struct filtering *f, ttape_call *call, const ttape_call_step 
                                          call->site, true);
     unsigned bits = bits_of(around, said);
     bool is_wait = ttp_judge_waits(judge, call->site);
-    bool is_shallow =
-        call->site == TTAPE_NONE || judge->max_depth == 0 || is_wait || depth < judge->max_depth;
+    bool is_shallow = call->site == TTAPE_NONE || is_wait || depth < limits.depth_end;
     bool is_kept = (said & TTP_CALL_FITS) != 0 &&
                    (is_wait ? depth > 0 : is_in(f, bits) && leads(f, said) && is_shallow);
-    call->user[0] = bits | (is_kept ? IS_KEPT : 0);
-    call->user[1] = depth + is_kept;
+    bool is_off = call->site != TTAPE_NONE && !is_wait && see_begin(f, call, step);
+    is_kept = is_kept && !is_off;
+    call->user[0] = bits | (is_kept ? IS_KEPT : 0) | (depth + is_kept) << DEPTH_BIT;
+    call->user[2] = limits.depth_end;
+    call->user[3] = limits.min_ns;
 }
 
 static bool is_kept(const ttape_call *call) { return (call->user[0] & IS_KEPT) != 0; }
@@ -186,9 +257,10 @@ static ttape_status put_leaf(struct filtering *f, const ttape_call_cursor *curso
     const ttape_call *around = top_of(cursor);
     uint64_t rules = ttp_judge_begin(&f->judge, step->event->site, step->values, step->value_count);
     unsigned said = ttp_judge_call(judge, rules & ~judge->late, step->event->site, true);
-    bool is_long = judge->min_ns == 0 || around == NULL || is_kept(around);
-    return (said & TTP_CALL_FITS) != 0 && is_in(f, bits_of(around, said)) && leads(f, said) &&
-                   is_long
+    bool is_long = around == NULL || around->user[3] == 0 || is_kept(around);
+    bool is_off = see_leaf(f, rules, step->event->kind);
+    return !is_off && (said & TTP_CALL_FITS) != 0 && is_in(f, bits_of(around, said)) &&
+                   leads(f, said) && is_long
                ? put(f, step, *step->event)
                : TTAPE_OK;
 }
@@ -197,6 +269,8 @@ static ttape_status keep_event(struct filtering *f, const ttape_call_cursor *cur
                                const ttape_call_step *step)
 {
     f->judge.counts.event_count++;
+    act(f, ttp_triggers_of_event(&f->triggers, step->event));
+    see_ends(f, step);
     switch (step->event->kind) {
     case TTAPE_EVENT_ENTER:
     case TTAPE_EVENT_OPEN:
@@ -308,7 +382,9 @@ static ttape_status walk(struct filtering *f, const uint32_t *streams, uint32_t 
                                         .switches = !is_looking};
     ttape_call_cursor *cursor;
     ttape_status status = ttape_call_cursor_open(&cursor, f->reader, &options, f->err);
-    for (uint64_t done = 0; status == TTAPE_OK; done++) {
+    ttp_triggers_begin(&f->triggers, f->judge.asked.triggers, f->judge.filter_rule_count, false);
+    f->is_finished = false;
+    for (uint64_t done = 0; status == TTAPE_OK && !f->is_finished; done++) {
         const ttape_call_step *step;
         status = ttape_call_cursor_step(cursor, &step, f->err);
         if (status == TTAPE_OK)

@@ -18,11 +18,6 @@
 
 enum call_state { CALL_DROPPED, CALL_PENDING, CALL_KEPT };
 
-/* A call's site, and what is said of this call: TTAPE_SELECT_*. */
-struct chosen {
-    uint32_t site, select;
-};
-
 bool ttp_filter_is_on(const struct ttp_encode *e)
 {
     const ttape_site_rules *rules = &e->options.rules;
@@ -60,7 +55,8 @@ static void tell_verdict(const struct ttp_encode *e, const struct ttp_thread *th
 static bool is_always_dropped(const struct ttp_encode *e, const struct ttp_site_seen *site)
 {
     return site->select == TTAPE_SELECT_DROP && !site->is_checkpoint &&
-           site->condition_count == 0 && (site->rules & e->judging.triggers) == 0 &&
+           site->condition_count == 0 &&
+           (site->rules & (e->judging.triggers.rules | e->judging.limiting)) == 0 &&
            site->kind == TTAPE_SITE_FUNCTION;
 }
 
@@ -163,7 +159,16 @@ static ttape_status keep_pending(struct ttp_encode *e, struct ttp_thread *thread
     return keep_waiting(e, thread, stack, false, err);
 }
 
-static bool waits(const ttape_site_rules *rules) { return rules->min_ns != 0 || rules->cull_hot; }
+/* Times that hold from some calls on are judged before, and with them those of all. */
+static uint64_t least_ns(const struct ttp_encode *e)
+{
+    return e->judging.is_timed ? 0 : e->options.rules.min_ns;
+}
+
+static bool waits(const struct ttp_encode *e)
+{
+    return least_ns(e) != 0 || e->options.rules.cull_hot;
+}
 
 /* What the calls lead to is here. */
 static ttape_status note_lead(struct ttp_encode *e, struct ttp_thread *thread,
@@ -172,7 +177,7 @@ static ttape_status note_lead(struct ttp_encode *e, struct ttp_thread *thread,
     struct ttp_call *calls = stack->calls.data;
     for (size_t i = stack->calls.count; i > 0 && !calls[i - 1].leads; i--)
         calls[i - 1].leads = true;
-    return waits(&e->options.rules) ? TTAPE_OK : keep_pending(e, thread, stack, err);
+    return waits(e) ? TTAPE_OK : keep_pending(e, thread, stack, err);
 }
 
 static bool is_outside(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
@@ -182,15 +187,31 @@ static bool is_outside(const ttape_site_rules *rules, const struct ttp_call_stac
            stack->without != 0 || (select & TTAPE_SELECT_NOT_BELOW) != 0;
 }
 
+/* Where depths end in what is called next. */
+static uint32_t depth_end_of(const ttape_site_rules *rules, const struct ttp_call_stack *stack)
+{
+    if (stack->calls.count > 0)
+        return ((const struct ttp_call *)stack->calls.data)[stack->calls.count - 1].depth_end;
+    return rules->max_depth != 0 ? rules->max_depth : UINT32_MAX;
+}
+
+static uint32_t limit_depth(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
+                            const struct ttp_chosen *chosen)
+{
+    if (chosen->depth == TTAPE_NONE)
+        return depth_end_of(rules, stack);
+    return chosen->depth < UINT32_MAX - stack->kept ? stack->kept + chosen->depth : UINT32_MAX;
+}
+
 /* What waits for the recorder is kept where it is in something that is. */
 static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
-                       const struct ttp_site_seen *site, uint32_t select)
+                       const struct ttp_site_seen *site, const struct ttp_chosen *chosen)
 {
+    uint32_t select = chosen->select;
     if (ttp_site_is_wait(site))
         return stack->kept == 0;
     return (select & TTAPE_SELECT_DROP) != 0 || site->is_culled ||
-           is_outside(rules, stack, select) ||
-           (rules->max_depth != 0 && stack->kept >= rules->max_depth);
+           is_outside(rules, stack, select) || stack->kept >= limit_depth(rules, stack, chosen);
 }
 
 static void count_culled(struct ttp_encode *e, struct ttp_thread *thread,
@@ -204,15 +225,16 @@ static void count_culled(struct ttp_encode *e, struct ttp_thread *thread,
 
 static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
                                struct ttp_call_stack *stack, const ttape_event *event,
-                               const struct chosen *chosen, ttape_error *err)
+                               const struct ttp_chosen *chosen, ttape_error *err)
 {
     const ttape_site_rules *rules = &e->options.rules;
     uint32_t index = chosen->site, select = chosen->select;
+    uint32_t depth_end = limit_depth(rules, stack, chosen);
     struct ttp_site_seen *site = ttp_site_at(e, thread, index);
     const struct ttp_call *parent =
         stack->calls.count == 0 ? NULL
                                 : (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
-    bool dropped = is_dropped(rules, stack, site, select),
+    bool dropped = is_dropped(rules, stack, site, chosen),
          is_wanted = (select & TTAPE_SELECT_TO) != 0;
     if (is_wanted)
         TTP_TRY(note_lead(e, thread, stack, err));
@@ -226,14 +248,15 @@ static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
         tell_verdict(e, thread, site);
     *call = (struct ttp_call){.site = index,
                               .time_ns = event->time_ns,
+                              .depth_end = depth_end,
                               .opens_below = (select & TTAPE_SELECT_BELOW) != 0,
                               .opens_without = (select & TTAPE_SELECT_NOT_BELOW) != 0,
                               .leads = !rules->has_to || is_wanted,
                               .was_open = event->kind == TTAPE_EVENT_OPEN,
                               .is_judged = e->options.keep_call != NULL && ttp_site_is_call(site)};
-    call->state = dropped                                           ? CALL_DROPPED
-                  : waits(rules) || call->is_judged || !call->leads ? CALL_PENDING
-                                                                    : CALL_KEPT;
+    call->state = dropped                                       ? CALL_DROPPED
+                  : waits(e) || call->is_judged || !call->leads ? CALL_PENDING
+                                                                : CALL_KEPT;
     thread->waiting.has_entered = call->state == CALL_PENDING;
     stack->below += call->opens_below;
     stack->without += call->opens_without;
@@ -281,7 +304,7 @@ static ttape_status keep_long(struct ttp_encode *e, struct ttp_thread *thread,
 {
     const struct ttp_call *top = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
     bool is_long = top->state == CALL_PENDING && !top->is_judged && top->leads &&
-                   top->site != TTAPE_NONE && ns - top->time_ns >= e->options.rules.min_ns;
+                   top->site != TTAPE_NONE && ns - top->time_ns >= least_ns(e);
     return is_long ? keep_pending(e, thread, stack, err) : TTAPE_OK;
 }
 
@@ -318,15 +341,14 @@ static size_t find_call(const struct ttp_call_stack *stack, uint32_t index)
 
 static ttape_status leave_call(struct ttp_encode *e, struct ttp_thread *thread,
                                struct ttp_call_stack *stack, const ttape_event *event,
-                               const struct chosen *chosen, ttape_error *err)
+                               const struct ttp_chosen *chosen, ttape_error *err)
 {
     const ttape_site_rules *rules = &e->options.rules;
     uint32_t index = chosen->site;
     struct ttp_site_seen *site = ttp_site_at(e, thread, index);
     size_t above = find_call(stack, index);
     if (above == stack->calls.count) /* entered before all that is known: the writer decides */
-        return is_dropped(rules, stack, site, chosen->select) ? TTAPE_OK
-                                                              : emit(e, thread, event, err);
+        return is_dropped(rules, stack, site, chosen) ? TTAPE_OK : emit(e, thread, event, err);
     if (above != 0)
         TTP_TRY(leave(e, thread, stack, &(struct leaving){above, event->time_ns, 0}, err));
     const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
@@ -340,7 +362,7 @@ static ttape_status leave_call(struct ttp_encode *e, struct ttp_thread *thread,
     if (call->state == CALL_PENDING) {
         bool leads = call->leads;
         judge_hot(rules, site, ns);
-        if (!leads || ns < rules->min_ns) {
+        if (!leads || ns < least_ns(e)) {
             (void)pop(e, stack);
             if (leads)
                 count_culled(e, thread, site);
@@ -357,6 +379,7 @@ static ttape_status begin_signal(struct ttp_encode *e, struct ttp_thread *thread
 {
     bool is_left = is_outside(&e->options.rules, stack, 0);
     bool is_waiting = !is_left && e->options.rules.has_to;
+    uint32_t depth_end = depth_end_of(&e->options.rules, stack);
     if (!is_left && !is_waiting)
         TTP_TRY(keep_pending(e, thread, stack, err));
     struct ttp_call *call = ttp_push(&e->allocator, &stack->calls, sizeof *call, err);
@@ -367,6 +390,7 @@ static ttape_status begin_signal(struct ttp_encode *e, struct ttp_thread *thread
                                        : is_waiting ? CALL_PENDING
                                                     : CALL_KEPT,
                               .signal = event->argument,
+                              .depth_end = depth_end,
                               .time_ns = event->time_ns};
     stack->kept += !is_left;
     stack->pending += is_waiting;
@@ -389,10 +413,16 @@ static ttape_status end_signal(struct ttp_encode *e, struct ttp_thread *thread,
     return call.state == CALL_KEPT ? emit(e, thread, event, err) : TTAPE_OK;
 }
 
+/* What has no length. */
 static bool is_chosen(const struct ttp_encode *e, const struct ttp_call_stack *stack,
-                      uint32_t select)
+                      const struct ttp_chosen *chosen)
 {
     const ttape_site_rules *rules = &e->options.rules;
+    const struct ttp_call *calls = stack->calls.data;
+    uint32_t select = chosen->select;
+    if (chosen->is_timed && stack->calls.count > 0 &&
+        calls[stack->calls.count - 1].state == CALL_DROPPED)
+        return false;
     return (select & TTAPE_SELECT_DROP) == 0 && !is_outside(rules, stack, select) &&
            (!rules->has_to || (select & TTAPE_SELECT_TO) != 0);
 }
@@ -410,17 +440,16 @@ ttape_status ttp_filter_judged(struct ttp_encode *e, struct ttp_thread *thread, 
 }
 
 ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, ttape_event *event,
-                              uint32_t index, uint32_t select, ttape_error *err)
+                              const struct ttp_chosen *chosen, ttape_error *err)
 {
-    const struct chosen chosen = {index, select};
     struct ttp_call_stack *stack;
     TTP_TRY(ttp_wait_settle(e, thread, err));
     thread->waiting.has_entered = false;
     TTP_TRY(stack_of(e, thread, &stack, err));
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
-    case TTAPE_EVENT_OPEN: return enter_call(e, thread, stack, event, &chosen, err);
-    case TTAPE_EVENT_EXIT: return leave_call(e, thread, stack, event, &chosen, err);
+    case TTAPE_EVENT_OPEN: return enter_call(e, thread, stack, event, chosen, err);
+    case TTAPE_EVENT_EXIT: return leave_call(e, thread, stack, event, chosen, err);
     case TTAPE_EVENT_UNWIND:
         return leave(e, thread, stack,
                      &(struct leaving){event->argument, event->time_ns, event->lost_count}, err);
@@ -432,9 +461,9 @@ ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, t
         return emit(e, thread, event, err);
     case TTAPE_EVENT_EXIT_UNSEEN:
     case TTAPE_EVENT_LEAF:
-        if ((select & TTAPE_SELECT_TO) != 0)
+        if ((chosen->select & TTAPE_SELECT_TO) != 0)
             TTP_TRY(note_lead(e, thread, stack, err));
-        if (!is_chosen(e, stack, select))
+        if (!is_chosen(e, stack, chosen))
             return TTAPE_OK;
         break;
     default: break;

@@ -32,9 +32,9 @@ static ttape_status judge(struct ttp_encode *e, struct ttp_thread *thread, const
     bool is_kept = ttp_wait_is_kept(e, thread, call, result);
     TTP_TRY(ttp_filter_judged(e, thread, is_kept, err));
     uint32_t site = thread->waiting.site;
-    return is_kept ? ttp_filter_event(e, thread, &thread->waiting.left, site,
-                                      ttp_site_at(e, thread, site)->select, err)
-                   : TTAPE_OK;
+    const struct ttp_chosen chosen = {site, ttp_site_at(e, thread, site)->select, TTAPE_NONE,
+                                      false};
+    return is_kept ? ttp_filter_event(e, thread, &thread->waiting.left, &chosen, err) : TTAPE_OK;
 }
 
 ttape_status ttp_wait_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)

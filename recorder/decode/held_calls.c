@@ -22,11 +22,26 @@ static struct ttp_held_event *held_at(const struct ttp_held *held, size_t index)
 
 static bool is_empty(const struct ttp_held *held) { return held->done == held->events.count; }
 
+static bool is_open(const struct ttp_held_event *event)
+{
+    return event->is_question || event->min_ns != 0;
+}
+
 static void decide(const struct ttp_encode *e, struct ttp_held_event *event, uint64_t rules)
 {
     event->rules = rules;
     event->is_question = false;
     event->select |= ttp_judging_select(e, rules);
+}
+
+/* Nothing waits for how long a call takes that is left out anyway. */
+static void decide_time(struct ttp_held_event *event, int64_t duration_ns, bool is_over)
+{
+    bool is_long = event->min_ns == 0 || duration_ns >= (int64_t)event->min_ns;
+    if (is_long || is_over || (event->select & TTAPE_SELECT_DROP) != 0 || event->is_off) {
+        event->select |= is_long ? 0 : TTAPE_SELECT_DROP;
+        event->min_ns = 0;
+    }
 }
 
 /* The call's event by its number; NULL: it was given on. */
@@ -40,8 +55,10 @@ static ttape_status give(struct ttp_encode *e, struct ttp_thread *thread,
 {
     ttape_event event = held->event;
     thread->may_attach = false;
-    uint32_t select = held->select | (held->is_off ? TTAPE_SELECT_DROP : 0);
-    TTP_TRY(ttp_filter_event(e, thread, &event, held->site, select, err));
+    struct ttp_chosen chosen = {.site = held->site, .is_timed = held->is_timed};
+    chosen.select = held->select | (held->is_off ? TTAPE_SELECT_DROP : 0);
+    (void)ttp_judging_depth(e, held->rules, &chosen.depth);
+    TTP_TRY(ttp_filter_event(e, thread, &event, &chosen, err));
     if (held->value_bytes == 0)
         return TTAPE_OK;
     TTP_TRY(ttp_wait_values(e, thread, values, held->value_bytes, err));
@@ -78,7 +95,8 @@ static bool is_decided(struct ttp_encode *e, const struct ttp_thread *thread,
     if (event->is_question && !event->is_short &&
         ttp_judging_knows(e, ttp_site_at(e, thread, event->site), &rules, elapsed_ns))
         decide(e, event, rules);
-    return !event->is_question;
+    decide_time(event, elapsed_ns, false);
+    return !is_open(event);
 }
 
 static ttape_status release(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
@@ -132,15 +150,40 @@ static ttape_status stack_of(struct ttp_encode *e, struct ttp_held *held,
     return TTAPE_OK;
 }
 
+/* What holds from a call on: its event is the last one, `rules` choose it. */
+static void set_limits(struct ttp_encode *e, struct ttp_thread *thread,
+                       struct ttp_held_event *event, uint64_t rules)
+{
+    struct ttp_call_stack *stack = e->judging.is_timed ? find_stack(&thread->held) : NULL;
+    size_t around = stack == NULL ? 0 : stack->calls.count - !event->is_short;
+    uint64_t least_ns = e->judging.min_ns, own_ns;
+    if (stack == NULL)
+        return;
+    struct ttp_call *calls = stack->calls.data;
+    if (around > 0)
+        least_ns = calls[around - 1].min_ns;
+    event->is_timed = event->is_short && least_ns != 0;
+    if (event->is_short)
+        return;
+    calls[around].min_ns = ttp_judging_least(e, rules, &own_ns) ? own_ns : least_ns;
+    if (event->site == TTAPE_NONE)
+        return;
+    event->min_ns = calls[around].min_ns;
+    calls[around].is_judged |= event->min_ns != 0;
+}
+
 /* A call is over. */
 static void conclude(struct ttp_encode *e, struct ttp_thread *thread, uint64_t number,
                      int64_t duration_ns, const ttape_value *result)
 {
     struct ttp_held_event *event = find_held(&thread->held, number);
-    if (event == NULL || !event->is_question)
+    if (event == NULL || !is_open(event))
         return;
-    const struct ttp_site_seen *site = ttp_site_at(e, thread, event->site);
-    decide(e, event, ttp_judging_end(e, site, event->rules, duration_ns, result));
+    if (event->is_question)
+        decide(e, event,
+               ttp_judging_end(e, ttp_site_at(e, thread, event->site), event->rules, duration_ns,
+                               result));
+    decide_time(event, duration_ns, true);
 }
 
 /* The call is over: what waits for that is due. */
@@ -149,24 +192,24 @@ static void end_call(struct ttp_encode *e, struct ttp_thread *thread,
 {
     conclude(e, thread, ended->number, ended->took_ns, result);
     if (ended->triggers != 0)
-        ttp_triggers_fire(e,
-                          ttp_judging_end(e, ttp_site_at(e, thread, ended->site), ended->triggers,
-                                          ended->took_ns, result),
-                          TTAPE_TRIGGER_END, ended->ns);
+        ttp_judging_fire(e,
+                         ttp_judging_end(e, ttp_site_at(e, thread, ended->site), ended->triggers,
+                                         ended->took_ns, result),
+                         TTAPE_TRIGGER_END, ended->ns);
 }
 
 /* The call begins: `rules` choose it. What it switches on it is part of. */
 static void see_begin(struct ttp_encode *e, struct ttp_thread *thread, struct ttp_held_event *event,
                       uint64_t rules)
 {
-    uint64_t triggers = rules & e->judging.triggers;
+    uint64_t triggers = rules & e->judging.triggers.rules;
     struct ttp_call_stack *stack = triggers != 0 ? find_stack(&thread->held) : NULL;
     if (triggers == 0)
         return;
     if (event->event.kind != TTAPE_EVENT_OPEN && event->event.kind != TTAPE_EVENT_EXIT_UNSEEN)
-        ttp_triggers_fire(e, triggers & (event->is_short ? ~e->judging.late : UINT64_MAX),
-                          TTAPE_TRIGGER_BEGIN, event->event.time_ns);
-    event->is_off = event->is_off && e->judging.is_off;
+        ttp_judging_fire(e, triggers & (event->is_short ? ~e->judging.late : UINT64_MAX),
+                         TTAPE_TRIGGER_BEGIN, event->event.time_ns);
+    event->is_off = event->is_off && e->judging.triggers.is_off;
     if (!event->is_short && stack != NULL && stack->calls.count > 0)
         ((struct ttp_call *)stack->calls.data)[stack->calls.count - 1].triggers = triggers;
 }
@@ -179,7 +222,8 @@ static void begin_last(struct ttp_encode *e, struct ttp_thread *thread, const tt
     uint64_t late = e->judging.late;
     event->rules = ttp_judging_begin(e, ttp_site_at(e, thread, event->site), values, count);
     see_begin(e, thread, event, event->rules);
-    event->rules &= ~e->judging.triggers;
+    set_limits(e, thread, event, event->rules);
+    event->rules &= ~e->judging.triggers.rules;
     if (event->is_short)
         event->rules &= ~late;
     if ((event->rules & late) == 0)
@@ -265,6 +309,16 @@ static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
     return TTAPE_OK;
 }
 
+/* A call, or what has no length, begins: what is known of it without its values. */
+static void begin_plain(struct ttp_encode *e, struct ttp_thread *thread,
+                        struct ttp_held_event *held)
+{
+    uint64_t rules = held->site == TTAPE_NONE ? 0 : ttp_site_at(e, thread, held->site)->rules;
+    see_begin(e, thread, held, rules);
+    set_limits(e, thread, held, rules);
+    held->rules = rules & e->judging.limiting;
+}
+
 /* What an event does to frames, and what is asked of it. */
 static ttape_status follow(struct ttp_encode *e, struct ttp_thread *thread,
                            struct ttp_held_event *held, ttape_error *err)
@@ -280,15 +334,18 @@ static ttape_status follow(struct ttp_encode *e, struct ttp_thread *thread,
         held->is_question = has_conditions;
         TTP_TRY(enter_call(e, thread, stack, event, held->site, err));
         if (!has_conditions)
-            see_begin(e, thread, held, ttp_site_at(e, thread, held->site)->rules);
+            begin_plain(e, thread, held);
         break;
-    case TTAPE_EVENT_SIGNAL_BEGIN: return enter_call(e, thread, stack, event, TTAPE_NONE, err);
+    case TTAPE_EVENT_SIGNAL_BEGIN:
+        TTP_TRY(enter_call(e, thread, stack, event, TTAPE_NONE, err));
+        begin_plain(e, thread, held);
+        break;
     case TTAPE_EVENT_LEAF:
     case TTAPE_EVENT_EXIT_UNSEEN:
         held->is_question = has_conditions;
         held->is_short = true;
         if (!has_conditions)
-            see_begin(e, thread, held, ttp_site_at(e, thread, held->site)->rules);
+            begin_plain(e, thread, held);
         break;
     case TTAPE_EVENT_EXIT:
         if (leave_call(e, thread, stack, held->site, event->time_ns))
@@ -307,6 +364,17 @@ static ttape_status follow(struct ttp_encode *e, struct ttp_thread *thread,
     return TTAPE_OK;
 }
 
+/* Nobody waits any longer, but for values of the last event, which come next. */
+static void give_up(struct ttp_encode *e, const struct ttp_held *held)
+{
+    for (size_t i = held->done; i < held->events.count; i++) {
+        struct ttp_held_event *event = held_at(held, i);
+        event->min_ns = 0;
+        if (event->is_question && !is_last(held, i))
+            decide(e, event, ttp_judging_unknown(e, event->rules));
+    }
+}
+
 ttape_status ttp_held_event(struct ttp_encode *e, struct ttp_thread *thread,
                             const ttape_event *event, uint32_t site, ttape_error *err)
 {
@@ -314,21 +382,25 @@ ttape_status ttp_held_event(struct ttp_encode *e, struct ttp_thread *thread,
     struct ttp_held_event next = {.event = *event, .site = site};
     if (site != TTAPE_NONE)
         next.select = ttp_site_at(e, thread, site)->select;
-    if (!is_on(e))
-        return ttp_filter_event(e, thread, &next.event, site, next.select, err);
+    if (!is_on(e)) {
+        const struct ttp_chosen chosen = {site, next.select, TTAPE_NONE, false};
+        return ttp_filter_event(e, thread, &next.event, &chosen, err);
+    }
     if (!e->judging.is_ready)
         ttp_judging_begin_all(e);
     settle_last(e, thread, NULL, 0);
-    ttp_triggers_see(e, event);
-    next.is_off = e->judging.is_off && site != TTAPE_NONE;
+    ttp_judging_see(e, event);
+    next.is_off = e->judging.triggers.is_off && site != TTAPE_NONE;
     TTP_TRY(follow(e, thread, &next, err));
-    if (is_empty(held) && !next.is_question)
+    if (is_empty(held) && !is_open(&next)) {
+        held->first++; /* the next one that is held has another number */
         return give(e, thread, &next, NULL, err);
+    }
     TTP_TRY(hold(e, thread, &next, err));
     if (next.is_question)
         held->waits = TTP_HELD_BEGIN;
     if (e->judging.held_bytes > TTP_HELD_MAX_BYTES)
-        return ttp_held_settle(e, thread, err);
+        give_up(e, held);
     return release(e, thread, err);
 }
 
@@ -374,9 +446,7 @@ ttape_status ttp_held_settle(struct ttp_encode *e, struct ttp_thread *thread, tt
 {
     struct ttp_held *held = &thread->held;
     settle_last(e, thread, NULL, 0);
-    for (size_t i = held->done; i < held->events.count; i++)
-        if (held_at(held, i)->is_question)
-            decide(e, held_at(held, i), ttp_judging_unknown(e, held_at(held, i)->rules));
+    give_up(e, held);
     return release(e, thread, err);
 }
 

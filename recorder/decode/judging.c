@@ -20,6 +20,8 @@ static uint32_t add_rules(struct ttp_judging *judging, const ttape_filter *filte
             if (ttp_condition_is_late(&rules[i].conditions[k]))
                 judging->late |= bit;
         }
+        if (rules[i].kind == TTAPE_FILTER_DEPTH_BELOW || rules[i].kind == TTAPE_FILTER_TIME_BELOW)
+            judging->limiting |= bit;
     }
     return at;
 }
@@ -28,18 +30,12 @@ void ttp_judging_begin_all(struct ttp_encode *e)
 {
     struct ttp_judging *judging = &e->judging;
     const ttape_call_conditions *asked = &e->options.conditions;
-    uint32_t trigger_count, first = add_rules(judging, asked->filter, 0);
-    const ttape_trigger *triggers = ttape_filter_get_triggers(asked->triggers, &trigger_count);
+    uint32_t first = add_rules(judging, asked->filter, 0);
     judging->is_ready = true;
-    judging->is_off = asked->starts_off;
     (void)add_rules(judging, asked->triggers, first);
-    for (uint32_t i = 0; i < trigger_count; i++) {
-        uint32_t rule = first + triggers[i].rule;
-        if (triggers[i].rule == TTAPE_NONE || rule >= TTAPE_FILTER_MAX_RULES)
-            continue;
-        judging->of_rule[rule] = &triggers[i];
-        judging->triggers |= UINT64_C(1) << rule;
-    }
+    ttp_triggers_begin(&judging->triggers, asked->triggers, first, asked->starts_off);
+    judging->is_timed = judging->of_kind[TTAPE_FILTER_TIME_BELOW] != 0;
+    judging->min_ns = judging->is_timed ? e->options.rules.min_ns : 0;
 }
 
 static uint32_t find_place(const struct ttp_encode *e, const ttape_site *site,
@@ -216,6 +212,28 @@ uint64_t ttp_judging_unknown(const struct ttp_encode *e, uint64_t rules)
 {
     const uint64_t *of = e->judging.of_kind;
     return rules & ~(e->judging.late & (of[TTAPE_FILTER_WITHOUT] | of[TTAPE_FILTER_NOT_BELOW]));
+}
+
+bool ttp_judging_least(const struct ttp_encode *e, uint64_t rules, uint64_t *min_ns)
+{
+    uint64_t left = rules & e->judging.of_kind[TTAPE_FILTER_TIME_BELOW];
+    bool is_said = left != 0;
+    for (*min_ns = 0; left != 0; left &= left - 1) {
+        uint64_t number = e->judging.rules[__builtin_ctzll(left)].number;
+        *min_ns = number > *min_ns ? number : *min_ns;
+    }
+    return is_said;
+}
+
+bool ttp_judging_depth(const struct ttp_encode *e, uint64_t rules, uint32_t *depth)
+{
+    uint64_t left = rules & e->judging.of_kind[TTAPE_FILTER_DEPTH_BELOW];
+    bool is_said = left != 0;
+    for (*depth = TTAPE_NONE; left != 0; left &= left - 1) {
+        uint64_t number = e->judging.rules[__builtin_ctzll(left)].number;
+        *depth = number < *depth ? (uint32_t)number : *depth;
+    }
+    return is_said;
 }
 
 uint32_t ttp_judging_select(const struct ttp_encode *e, uint64_t rules)

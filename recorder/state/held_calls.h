@@ -13,6 +13,7 @@
 #include <tracetape/recording.h>
 #include <tracetape/types.h>
 
+#include "answers/filter/trigger_state.h"
 #include "writer/growing.h"
 
 struct ttp_encode;
@@ -33,27 +34,27 @@ struct ttp_condition_seen {
 /* Of the filter, worked out once, and how far triggers have come. */
 struct ttp_judging {
     bool is_ready;
-    ttape_filter_rule rules[TTAPE_FILTER_MAX_RULES];      /* the filter's, then the triggers' */
-    const ttape_trigger *of_rule[TTAPE_FILTER_MAX_RULES]; /* by rule; NULL: it is a filter's */
-    uint64_t came[TTAPE_FILTER_MAX_RULES];                /* by trigger: how many calls */
-    uint64_t triggers;                                    /* rules, as bits */
-    uint64_t first_ns;           /* time of the first event; from then on: */
-    uint64_t passed_ns, next_ns; /* up to where times were seen; when the next one is due */
-    bool is_off;                 /* calls that begin are left out */
+    ttape_filter_rule rules[TTAPE_FILTER_MAX_RULES]; /* the filter's, then the triggers' */
+    struct ttp_triggers triggers;
     uint64_t of_kind[TTAPE_FILTER_KIND_COUNT];
-    uint64_t conditional, late;    /* rules, as bits: with conditions, with some of ends */
+    uint64_t conditional, late; /* rules, as bits: with conditions, with some of ends */
+    uint64_t limiting;          /* with a depth or a time that holds from a call on */
+    bool is_timed;              /* calls are held until they are long enough; of all calls: */
+    uint64_t min_ns;
     struct ttp_growing conditions; /* struct ttp_condition_seen, by site */
     uint64_t held_bytes;           /* of all threads */
 };
 
 struct ttp_held_event {
     ttape_event event;
-    uint64_t rules; /* of a call: those that choose it, as far as is known */
+    uint64_t rules;  /* of a call: those that choose it, as far as is known */
+    uint64_t min_ns; /* not 0: it waits until it has taken so long, or less */
     uint32_t site, select;
     uint32_t value_bytes; /* of the message; they follow those of the event before */
     bool is_question;     /* it is not known what its rules say */
     bool is_short;        /* it has no end of its own */
     bool is_off;          /* it came while recording was switched off */
+    bool is_timed;        /* short, and in a call that has to take some time */
 };
 
 /* A call that has ended, whose result may come with the next record. */
@@ -80,7 +81,7 @@ struct ttp_held {
     struct ttp_ended_call ended; /* TTP_HELD_END */
 };
 
-/* Whether each call is looked at: by conditions, or for triggers. */
+/* Whether each call is looked at: by conditions, from where limits hold, or for triggers. */
 static inline bool ttp_judging_is_on(const ttape_call_conditions *asked)
 {
     return asked->filter != NULL || asked->triggers != NULL;
@@ -89,10 +90,9 @@ static inline bool ttp_judging_is_on(const ttape_call_conditions *asked)
 /* Before anything else. */
 void ttp_judging_begin_all(struct ttp_encode *e);
 /* triggers.c: those of these rules that are about an event of that kind are due at that time. */
-void ttp_triggers_fire(struct ttp_encode *e, uint64_t rules, ttape_trigger_event event,
-                       uint64_t ns);
+void ttp_judging_fire(struct ttp_encode *e, uint64_t rules, ttape_trigger_event event, uint64_t ns);
 /* Those of signals and times: of any event. */
-void ttp_triggers_see(struct ttp_encode *e, const ttape_event *event);
+void ttp_judging_see(struct ttp_encode *e, const ttape_event *event);
 /* Which rules are about a site, and what their conditions look at; names of its values, or NULL */
 ttape_status ttp_judging_take(struct ttp_encode *e, struct ttp_site_seen *seen,
                               const ttape_site *site, const ttape_module *module,
@@ -108,6 +108,9 @@ bool ttp_judging_knows(const struct ttp_encode *e, const struct ttp_site_seen *s
                        uint64_t *rules, int64_t elapsed_ns);
 /* Of a call of which no more will be known: rules that would leave it out do not. */
 uint64_t ttp_judging_unknown(const struct ttp_encode *e, uint64_t rules);
+/* The least time and the depth that hold from a call of these rules on; false: as around it. */
+bool ttp_judging_least(const struct ttp_encode *e, uint64_t rules, uint64_t *min_ns);
+bool ttp_judging_depth(const struct ttp_encode *e, uint64_t rules, uint32_t *depth);
 /* TTAPE_SELECT_*: what rules come to. */
 uint32_t ttp_judging_select(const struct ttp_encode *e, uint64_t rules);
 /* Whether some of these rules wait for what a call returns. */

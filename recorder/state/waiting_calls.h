@@ -27,6 +27,8 @@ struct ttp_call {
                                 * a call that conditions are about, whose event has this number: */
     uint64_t held;
     uint64_t triggers;         /* there: rules that wait for its end */
+    uint64_t min_ns;           /* there: the least time of what it calls */
+    uint32_t depth_end;        /* so many calls around one that are kept are too many */
     struct ttp_growing values; /* bytes of a message VALUES, while it waits */
 };
 
@@ -53,11 +55,18 @@ ttape_status ttp_wait_settle(struct ttp_encode *e, struct ttp_thread *thread, tt
 bool ttp_wait_is_kept(struct ttp_encode *e, const struct ttp_thread *thread,
                       const struct ttp_call *call, const int64_t *result);
 
+/* An event's site, and what is said of this call: of a site whose calls do not differ that of the
+ * site. */
+struct ttp_chosen {
+    uint32_t site, select; /* TTAPE_SELECT_* */
+    uint32_t depth;        /* that holds from here on; TTAPE_NONE: as around it */
+    bool is_timed;         /* without a length: it is kept where the call around it is */
+};
+
 /* call_filter.c: whether anything is left out by it. */
 bool ttp_filter_is_on(const struct ttp_encode *e);
-/* select: what becomes of this call; of a site whose calls do not differ that of the site. */
 ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, ttape_event *event,
-                              uint32_t site, uint32_t select, ttape_error *err);
+                              const struct ttp_chosen *chosen, ttape_error *err);
 /* The calls of the stack that the thread is on, those that are not kept included; NULL: none. */
 const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread);
 /* Whether that one of them, from the outermost, is a signal's handler. */

@@ -58,10 +58,11 @@ class Thread:
 
 
 class Rule:
-    """kind: only, without, below, not_below, to; `holds(call)` of name and values."""
+    """kind: only, without, below, not_below, to, and depth_below, time_below, with a number;
+    `holds(call)` of name and values."""
 
-    def __init__(self, kind, text, holds):
-        self.kind, self.text, self.holds = kind, text, holds
+    def __init__(self, kind, text, holds, number=None):
+        self.kind, self.text, self.holds, self.number = kind, text, holds, number
 
 
 def fits(rules, thing, is_named):
@@ -78,13 +79,21 @@ def has(rules, kind):
     return any(rule.kind == kind for rule in rules)
 
 
-def keep_calls(thread, rules, depth, min_ns):
-    """The calls that are kept, as a set of serials."""
+def limit(thing, rules, around, outer):
+    """Where depths end in a call, and the least time in it, which have `around` kept ones around
+    it."""
+    depths = [rule.number for rule in rules if rule.kind == "depth_below" and rule.holds(thing)]
+    times = [rule.number for rule in rules if rule.kind == "time_below" and rule.holds(thing)]
+    return (around + min(depths) if depths else outer[0], max(times) if times else outer[1])
+
+
+def keep_calls(thread, rules, depth, min_ns, off):
+    """The calls that are kept, as a set of serials, what is in what, and the least times."""
     for call in reversed(thread.calls):
         call.leads = call.leads or chosen(rules, "to", call)
         if call.leads and call.parent is not None:
             call.parent.leads = True
-    kept, inside, outside, depths = set(), set(), set(), {}
+    kept, inside, outside, depths, limits = set(), set(), set(), {}, {}
     for call in thread.calls:
         up = call.parent.serial if call.parent is not None else None
         if up in inside or chosen(rules, "below", call):
@@ -93,14 +102,16 @@ def keep_calls(thread, rules, depth, min_ns):
             outside.add(call.serial)
         around = depths.get(up, 0)
         is_handler = call.name is None
-        keeps = (fits(rules, call, not is_handler) and
+        depth_end, least = limit(call, rules, around, limits.get(up, (depth, min_ns)))
+        limits[call.serial] = depth_end, least
+        keeps = (call.serial not in off and fits(rules, call, not is_handler) and
                  (not has(rules, "below") or call.serial in inside) and
                  call.serial not in outside and (not has(rules, "to") or call.leads) and
-                 (is_handler or min_ns is None or call.end - call.start >= min_ns) and
-                 (is_handler or depth is None or around < depth))
+                 (is_handler or least is None or call.end - call.start >= least) and
+                 (is_handler or depth_end is None or around < depth_end))
         kept.update([call.serial] if keeps else [])
         depths[call.serial] = around + keeps
-    return kept, inside, outside
+    return kept, inside, outside, {serial: least for serial, (_, least) in limits.items()}
 
 
 def leaf_of(event):
@@ -109,14 +120,59 @@ def leaf_of(event):
     return leaf
 
 
-def keeps_leaf(thread, at, rules, kept, inside, outside, min_ns):
+def keeps_leaf(thread, at, rules, kept, inside, outside, least):
     leaf, around = leaf_of(thread.events[at]), thread.around[at]
     up = around.serial if around is not None else None
     return (fits(rules, leaf, True) and
             (not has(rules, "below") or up in inside or chosen(rules, "below", leaf)) and
             up not in outside and not chosen(rules, "not_below", leaf) and
             (not has(rules, "to") or chosen(rules, "to", leaf)) and
-            (min_ns is None or up is None or up in kept))
+            (not least.get(up) or up in kept))
+
+
+class Trigger:
+    """event: begin, end, signal, after; `holds(call)` of those of calls, each `times` of them."""
+
+    def __init__(self, event, action, holds=None, number=None, times=1):
+        self.event, self.action, self.holds = event, action, holds
+        self.number, self.times, self.came = number, times, 0
+
+    def is_due(self, call):
+        self.came += self.holds(call)
+        return self.holds(call) and self.came % self.times == 0
+
+
+def due_at(event, triggers, ended, begun, passed, now):
+    """Triggers due at an event, in order: of times, signals, calls that end, that begin."""
+    due = [each for each in triggers if each.event == "after" and passed < each.number <= now]
+    due += [each for each in triggers if each.event == "signal" and
+            event["kind"] == "signal_begin" and event["signal"] == each.number]
+    for kind, calls in (("end", ended), ("begin", begun)):
+        due += [each for call in calls if call.name is not None for each in triggers
+                if each.event == kind and each.is_due(call)]
+    return due
+
+
+def switch(events, threads, triggers):
+    """Places of what begins while triggers have switched off, and how many events there are of each
+    thread up to where one of them ended it."""
+    off, left, is_off, passed = set(), {stream: 0 for stream in threads}, False, -1
+    for event in events:
+        stream, now = event["stream"], event["time_ns"] - events[0]["time_ns"]
+        thread, at, was_off = threads[stream], left[stream], is_off
+        left[stream] += 1
+        begun = [thread.begun[at]] if event["kind"] == "enter" else []
+        begun += [leaf_of(event)] if event["kind"] == "leaf" else []
+        due = due_at(event, triggers, thread.ended.get(at, ()), begun, passed, now)
+        passed = now
+        for each in due:
+            is_off = {"off": True, "on": False}.get(each.action, is_off)
+            was_off = is_off if each.event != "begin" else was_off
+        if was_off and is_off and event["kind"] in ("enter", "open", "leaf", "exit_unseen"):
+            off.add((stream, at))
+        if any(each.action == "finish" for each in due):
+            break
+    return off, left
 
 
 def row(event, kind=None, count=None):
@@ -128,20 +184,24 @@ def row(event, kind=None, count=None):
             event.get("signal"), event.get("stack"))
 
 
-def expect(events, rules, depth=None, min_ns=None):
+def expect(events, rules, depth=None, min_ns=None, triggers=()):
     """Rows of each thread's events that are left."""
     threads, left = {}, {}
     for event in events:
         threads.setdefault(event["stream"], []).append(event)
-    for stream, own in threads.items():
-        thread = Thread(own)
+    threads = {stream: Thread(own) for stream, own in threads.items()}
+    off, counts = switch(events, threads, triggers)
+    for stream, thread in threads.items():
+        own = thread.events
+        is_off = {at for of, at in off if of == stream}
         for at, event in enumerate(own): # `to` may name what has no length
             if event["kind"] in ("leaf", "exit_unseen") and thread.around[at] is not None and \
                     chosen(rules, "to", leaf_of(event)):
                 thread.around[at].leads = True
-        kept, inside, outside = keep_calls(thread, rules, depth, min_ns)
+        begun_off = {thread.begun[at].serial for at in is_off if at in thread.begun}
+        kept, inside, outside, least = keep_calls(thread, rules, depth, min_ns, begun_off)
         rows = left.setdefault(stream, [])
-        for at, event in enumerate(own):
+        for at, event in enumerate(own[:counts[stream]]):
             kind = event["kind"]
             if at in thread.begun:
                 rows += [row(event)] if thread.begun[at].serial in kept else []
@@ -156,8 +216,8 @@ def expect(events, rules, depth=None, min_ns=None):
                 elif exits:
                     rows.append(row(event))
             elif kind in ("leaf", "exit_unseen"):
-                rows += [row(event)] if keeps_leaf(thread, at, rules, kept, inside, outside,
-                                                   min_ns) else []
+                rows += [row(event)] if at not in is_off and \
+                    keeps_leaf(thread, at, rules, kept, inside, outside, least) else []
             else:
                 rows.append(row(event))
     return {stream: rows for stream, rows in left.items() if rows}

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from filter_model import Rule, expect, named, read, rows_of
+from filter_model import Rule, Trigger, expect, named, read, rows_of
 
 COMMAND = os.environ["TTAPE_BIN"]
 WORK = Path(tempfile.mkdtemp())
@@ -74,7 +74,7 @@ def is_result(call, test):
     return bool(call.results) and test(call.results[0])
 
 
-def calls_of(dice):
+def calls_of(dice, is_late=True):
     """A function with conditions, as text and as what it means."""
     text, pattern = dice.choice((
         ("work", "^work$"), ("*_it", "^.*_it$"), ("/r/", "r"), ("[rw]*", "^[rw].*$"),
@@ -98,6 +98,7 @@ def calls_of(dice):
         (" != 2", lambda c: is_result(c, lambda r: r != 2)),
         (" > 5us", lambda c: c.end - c.start > 5000),
         ("<=1.5us", lambda c: c.end - c.start <= 1500)))
+    tail = tail if is_late else ("", lambda c: True)
     if tail[0].startswith("<") and not conditions:
         tail = (" " + tail[0], tail[1])
     inside = ", ".join(each for each, _ in conditions)
@@ -124,7 +125,33 @@ def make_filter(dice):
     if dice.random() < 0.3:
         min_ns = dice.choice((800, 2500, 20000))
         parts.append(f"time {min_ns / 1000}us")
+    if dice.random() < 0.4:
+        text, holds = calls_of(dice, is_late=False)
+        word, kind, number = dice.choice((("depth", "depth_below", dice.randrange(1, 4)),
+                                          ("time", "time_below", dice.choice((0, 800, 9000)))))
+        rules.append(Rule(kind, text, holds, number))
+        parts.append(f"{word} {number}{'ns' * (word == 'time')} below {text}")
     return dice.choice((";", " ; ", "\n")).join(parts), rules, depth, min_ns
+
+
+def make_triggers(dice):
+    texts, triggers = [], []
+    for _ in range(dice.choice((0, 0, 1, 2, 3))):
+        kind, action = dice.randrange(6), dice.choice(("on", "off", "off", "on", "off", "finish"))
+        if kind == 0:
+            triggers.append(Trigger("signal", action, number=11))
+            text = "signal SEGV"
+        elif kind == 1:
+            number = dice.choice((0, 20_000, 90_000))
+            triggers.append(Trigger("after", action, number=number))
+            text = f"after {number}ns"
+        else:
+            is_end, times = kind < 4, dice.choice((1, 1, 2, 5))
+            text, holds = calls_of(dice, is_late=is_end)
+            triggers.append(Trigger("end" if is_end else "begin", action, holds, times=times))
+            text = ("end " * is_end) + text + (f" times {times}" if times > 1 else "")
+        texts += ["--on", f"{text} do {action}"]
+    return texts, triggers
 
 
 def exact_results(rules):
@@ -144,15 +171,16 @@ def check_random(seed):
     everything = dump(path)
     for _ in range(12):
         text, rules, depth, min_ns = make_filter(dice)
-        done = subprocess.run([COMMAND, "dump", path, "--format", "ndjson", "--filter", text],
-                              capture_output=True, text=True, check=False)
+        texts, triggers = make_triggers(dice)
+        done = subprocess.run([COMMAND, "dump", path, "--format", "ndjson", "--filter", text,
+                               *texts], capture_output=True, text=True, check=False)
         if done.returncode == 4 and "nothing that was called matches" in done.stderr:
             continue # the trace happens to have no such function
         assert done.returncode == 0, (seed, text, done.stderr)
         got = rows_of(read(done.stdout.splitlines()))
-        wanted = expect(everything, exact_results(rules), depth, min_ns)
+        wanted = expect(everything, exact_results(rules), depth, min_ns, triggers)
         if got != wanted:
-            print(f"seed {seed}, filter {text!r}")
+            print(f"seed {seed}, filter {text!r}, {texts}")
             for stream in sorted(set(got) | set(wanted)):
                 one, other = got.get(stream, []), wanted.get(stream, [])
                 for at in range(max(len(one), len(other))):

@@ -79,11 +79,15 @@ int main(void)
 FILTERS = ("leaf", "!leaf", "below other", "!below mid", "to other", "depth 2", "fact; depth 2",
            "to leaf; !leaf", "*@p.c", "leaf@hooks, leaf@plain", "size 60", "/^[mw]/; !below fact",
            "below work; !below mid, other; depth 3", "below handle", "!below jump",
-           "to fact; depth 3", "below handle, files; !leaf")
+           "to fact; depth 3", "below handle, files; !leaf", "depth 1 below mid, fact; !other",
+           "below work; depth 1; depth 2 below other", "time 100s below mid, handle; to leaf",
+           "time 100s; time 0ns below fact, jump; depth 9 below main")
 BY_CHANCE = {"(the recorder)", "futex"} # whether a thread has to wait for another
 CONDITIONS = ("below other(n=3), fact(n=3)", "to leaf(n=4)", "mid(n>=198); depth 1",
               "!below fact(n=3) = 6; !leaf(n>3)", "to other(n=6) != 0", "below mid > 0ns; !leaf",
-              "!below jump > 0ns, files; leaf < 100s", "leaf(other=1), fact(n>2) > 2")
+              "!below jump > 0ns, files; leaf < 100s", "leaf(other=1), fact(n>2) > 2",
+              "depth 2 below fact(n=4); leaf(n<9), fact, mid",
+              "time 100s below mid(n=2), other; time 0ns below leaf(n=3) ; !fact > 100s")
 VALUES = ("read(count=8) = 8; depth 1", "!read, write, close = 0", "open*(flags=0), close = EBADF")
 SYSTEM = ("read, open*", "to read", "below files", "!below files; !exit*")
 

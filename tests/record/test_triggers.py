@@ -53,9 +53,10 @@ def record(program, *options, status=0, wait_for=()):
     return path, said.stderr
 
 
-def calls(path, kinds=("enter",)):
+def calls(path, kinds=("enter",), options=()):
     """What begins in the main thread, of the program's own functions."""
-    rows = csv.DictReader(io.StringIO(run(COMMAND, "dump", "--format", "csv", path).stdout))
+    rows = csv.DictReader(io.StringIO(run(COMMAND, "dump", "--format", "csv", path,
+                                          *options).stdout))
     return " ".join(row["symbol"] for row in rows if row["kind"] in kinds and
                     row["symbol"] in ("main", "leaf", "mark", "slow", "handle"))
 
@@ -64,6 +65,10 @@ def check(program, triggers, wanted, *options):
     path, said = record(program, *(word for each in triggers for word in ("--on", each)), *options)
     found = calls(path)
     assert found == wanted, (program.name, triggers, found, wanted, said)
+    off, rest = options[:1] == ("--off",), [each for each in options if each != "--off"]
+    read = [word for each in ("after 0s do off",) * off + triggers for word in ("--on", each)]
+    found = calls(WORK / f"{program.name}-all.ttape", options=[*read, *rest])
+    assert found == wanted, (program.name, "read", triggers, found, wanted)
     return path, said
 
 
@@ -103,6 +108,14 @@ def check_said(program):
     _, said = record(program, "--on", "nowhere do off; mark times 1000 do finish")
     assert "'nowhere do off': no call of such a function was recorded" in said, said
     assert "mark times" not in said, said
+    everything = WORK / "hooks-all.ttape"
+    done = run(COMMAND, "report", everything, "--on", "mark do checkpoint", status=2)
+    assert "checkpoint is of recordings" in done.stderr, done.stderr
+    done = run(COMMAND, "report", everything, "--on", "mark times do on", status=2)
+    assert "a number is missing, at 'do on' (character 12)" in done.stderr, done.stderr
+    done = run(COMMAND, "report", everything, "--on", "nowhere do off; end slow do finish")
+    assert "nothing that was called matches '^nowhere$'" in done.stderr, done.stderr
+    assert "slow" in done.stdout and "handle" not in done.stdout, done.stdout
     for text, words in ((("mark",), "'do' and an action are missing"),
                         (("mark do jump",), "no action"),
                         (("after 1s do off", "--clock", "none"), "--clock none has none"),
@@ -116,6 +129,7 @@ def main():
     source.write_text(PROGRAM)
     for name, flags in (("hooks", ["-finstrument-functions"]), ("plain", [])):
         run("cc", "-g", "-O1", "-fno-optimize-sibling-calls", *flags, "-o", WORK / name, source)
+        run(COMMAND, "record", "--args", "--retval", "-o", WORK / f"{name}-all.ttape", WORK / name)
     check_switches(WORK / "hooks")
     check_values(WORK / "plain")
     check_copies(WORK / "plain")

@@ -74,17 +74,20 @@ END_TEST
 START_TEST(rules_have_kinds_and_numbers)
 {
     static const char text[] = "a, b; !c ;; below d,e\n!below f\n to g;depth 3; time 1.5ms; size "
-                               "0x40; time = 5; !  below h";
+                               "0x40; time = 5; !  below h; depth 2 below i, j(n>1);time 0ns below "
+                               "k;  depth 1 ";
     static const struct {
         ttape_filter_kind kind;
         const char *function;
         uint64_t number;
-    } wanted[] = {{TTAPE_FILTER_ONLY, "^a$", 0},      {TTAPE_FILTER_ONLY, "^b$", 0},
-                  {TTAPE_FILTER_WITHOUT, "^c$", 0},   {TTAPE_FILTER_BELOW, "^d$", 0},
-                  {TTAPE_FILTER_BELOW, "^e$", 0},     {TTAPE_FILTER_NOT_BELOW, "^f$", 0},
-                  {TTAPE_FILTER_TO, "^g$", 0},        {TTAPE_FILTER_DEPTH, NULL, 3},
-                  {TTAPE_FILTER_TIME, NULL, 1500000}, {TTAPE_FILTER_SIZE, NULL, 64},
-                  {TTAPE_FILTER_ONLY, "^time$", 0},   {TTAPE_FILTER_NOT_BELOW, "^h$", 0}};
+    } wanted[] = {{TTAPE_FILTER_ONLY, "^a$", 0},        {TTAPE_FILTER_ONLY, "^b$", 0},
+                  {TTAPE_FILTER_WITHOUT, "^c$", 0},     {TTAPE_FILTER_BELOW, "^d$", 0},
+                  {TTAPE_FILTER_BELOW, "^e$", 0},       {TTAPE_FILTER_NOT_BELOW, "^f$", 0},
+                  {TTAPE_FILTER_TO, "^g$", 0},          {TTAPE_FILTER_DEPTH, NULL, 3},
+                  {TTAPE_FILTER_TIME, NULL, 1500000},   {TTAPE_FILTER_SIZE, NULL, 64},
+                  {TTAPE_FILTER_ONLY, "^time$", 0},     {TTAPE_FILTER_NOT_BELOW, "^h$", 0},
+                  {TTAPE_FILTER_DEPTH_BELOW, "^i$", 2}, {TTAPE_FILTER_DEPTH_BELOW, "^j$", 2},
+                  {TTAPE_FILTER_TIME_BELOW, "^k$", 0},  {TTAPE_FILTER_DEPTH, NULL, 1}};
     uint32_t count;
     ttape_filter *filter = take(text);
     const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &count);
@@ -96,6 +99,8 @@ START_TEST(rules_have_kinds_and_numbers)
             ck_assert_str_eq(rules[i].function.data, wanted[i].function);
     }
     ck_assert_int_eq(strncmp(text + rules[4].text_at, "e", rules[4].text_bytes), 0);
+    ck_assert_uint_eq(rules[15].text_bytes, 1);
+    ck_assert_int_eq(strncmp(text + rules[15].text_at, "1", 1), 0);
     ttape_filter_close(filter);
     filter = take(" \n; \t");
     (void)ttape_filter_get_rules(filter, &count);
@@ -186,6 +191,13 @@ START_TEST(what_is_no_filter_is_refused_at_its_place)
         {"f)", 1, "';' parts rules"},
         {"depth 3x", 7, "';' parts rules"},
         {"depth three", 6, "a number is missing"},
+        {"depth 0", 6, "1 at least"},
+        {"depth 2 below", 8, "';' parts rules"},
+        {"depth 2 below ;", 8, "';' parts rules"},
+        {"size 2 below f", 7, "';' parts rules"},
+        {"time below f", 5, "a time is missing"},
+        {"time 1ms below f, g(n=1) = 2", 18, "are not known there"},
+        {"depth 1 below f > 1ms", 14, "are not known there"},
         {"time 5", 6, "no unit"},
         {"time five", 5, "a time is missing"},
         {"time 99999999999s", 17, "63 bits"},
@@ -394,7 +406,7 @@ int main(void)
     tcase_add_test(tests, rules_have_kinds_and_numbers);
     tcase_add_loop_test(tests, conditions_have_operands, 0, 16);
     tcase_add_test(tests, conditions_add_up);
-    tcase_add_loop_test(tests, what_is_no_filter_is_refused_at_its_place, 0, 30);
+    tcase_add_loop_test(tests, what_is_no_filter_is_refused_at_its_place, 0, 37);
     tcase_add_test(tests, bounds_hold);
     tcase_add_test(tests, conditions_are_bounded);
     tcase_add_test(tests, memory_may_fail);

@@ -360,7 +360,7 @@ int tool_verb_diff(int argc, char **argv)
     diff.memory_bytes = options.memory_bytes;
     diff.jobs = options.jobs > 0 ? options.jobs : 1;
     struct tool_filter_made made = {0};
-    bool is_filtered = options.kept.count > 0;
+    bool is_filtered = tool_filter_is_given(&options.kept);
     if (status == TOOL_OK && is_filtered)
         status = tool_filter_make(&made, "diff", &options.kept);
     if (status == TOOL_OK)

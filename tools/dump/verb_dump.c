@@ -348,7 +348,7 @@ static int check(const struct options *options, const struct tool_dump_format *f
         (options->follow || options->events.given || tool_choice_names(&options->choice)))
         return tool_usage("dump",
                           "--open goes without --events, --follow, threads, processes and streams");
-    if (options->follow && options->kept.count > 0)
+    if (options->follow && tool_filter_is_given(&options->kept))
         return tool_usage("dump", "--filter, --below and --no-below go without --follow");
     if (options->follow && (options->wishes.last.given || options->wishes.min_time.given))
         return tool_usage("dump", "--last and --min-time go without --follow");

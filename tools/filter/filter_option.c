@@ -11,6 +11,15 @@
 
 /* ---- what was said ---- */
 
+bool tool_parse_filter_trigger(const char *text, void *into)
+{
+    struct tool_filter *filter = into;
+    tool_grow((void **)&filter->triggers, &filter->trigger_capacity, filter->trigger_count + 1,
+              sizeof(char *));
+    filter->triggers[filter->trigger_count++] = tool_copy_text(text, strlen(text));
+    return true;
+}
+
 static void add(struct tool_filter *filter, char *text)
 {
     tool_grow((void **)&filter->texts, &filter->capacity, filter->count + 1, sizeof(char *));
@@ -58,6 +67,9 @@ void tool_filter_close(struct tool_filter *filter)
     for (size_t i = 0; i < filter->count; i++)
         free(filter->texts[i]);
     free(filter->texts);
+    for (size_t i = 0; i < filter->trigger_count; i++)
+        free(filter->triggers[i]);
+    free(filter->triggers);
     *filter = (struct tool_filter){0};
 }
 
@@ -91,7 +103,7 @@ typedef ttape_status (*parser)(ttape_filter **out, ttape_string text,
                                const ttape_allocator *allocator, ttape_error *err);
 
 /* Each text alone, so that a place is one of what was typed; then all of them. */
-static int parse(struct tool_filter_made *made, const char *verb, const struct tool_filter *filter,
+static int parse(ttape_filter **out, const char *verb, const struct tool_filter *filter,
                  parser take)
 {
     const char *what = take == ttape_filter_parse ? "filter" : "trigger";
@@ -104,7 +116,7 @@ static int parse(struct tool_filter_made *made, const char *verb, const struct t
         ttape_filter_close(one);
     }
     char *joined = tool_filter_text(filter);
-    ttape_status status = take(&made->parsed, (ttape_string){joined, strlen(joined)}, NULL, &err);
+    ttape_status status = take(out, (ttape_string){joined, strlen(joined)}, NULL, &err);
     int result = status == TTAPE_OK ? TOOL_OK : refuse(verb, what, joined, &err);
     free(joined);
     return result;
@@ -142,14 +154,29 @@ static int compile_texts(const char *verb, struct tool_filter_rule *made,
     return TOOL_OK;
 }
 
-static int make(struct tool_filter_made *made, const char *verb, const struct tool_filter *filter,
-                parser take)
+/* Both lists of rules as one. */
+static int join_rules(struct tool_filter_made *made, const char *verb)
 {
-    *made = (struct tool_filter_made){0};
-    int status = parse(made, verb, filter, take);
-    if (status != TOOL_OK)
-        return status;
-    made->rules = ttape_filter_get_rules(made->parsed, &made->rule_count);
+    uint32_t own, more;
+    const ttape_filter_rule *rules = ttape_filter_get_rules(made->parsed, &own);
+    const ttape_filter_rule *of_triggers = ttape_filter_get_rules(made->triggers, &more);
+    if (own + more > TTAPE_FILTER_MAX_RULES)
+        return tool_usage(verb, "--filter and --on have more than %u functions together",
+                          TTAPE_FILTER_MAX_RULES);
+    made->rules = own > 0 ? rules : of_triggers;
+    made->rule_count = own + more;
+    if (own == 0 || more == 0)
+        return TOOL_OK;
+    made->joined = tool_allocate(own + more, sizeof(*made->joined));
+    memcpy(made->joined, rules, own * sizeof(*rules));
+    memcpy(made->joined + own, of_triggers, more * sizeof(*rules));
+    made->rules = made->joined;
+    return TOOL_OK;
+}
+
+static int compile_rules(struct tool_filter_made *made, const char *verb)
+{
+    int status = TOOL_OK;
     made->made = tool_allocate(made->rule_count + 1u, sizeof(*made->made));
     for (uint32_t i = 0; i < made->rule_count && status == TOOL_OK; i++) {
         struct tool_filter_rule *rule = &made->made[i];
@@ -159,21 +186,53 @@ static int make(struct tool_filter_made *made, const char *verb, const struct to
         if (status == TOOL_OK)
             status = compile_texts(verb, rule, &made->rules[i]);
     }
+    return status;
+}
+
+static int make(struct tool_filter_made *made, const char *verb, int status)
+{
+    if (status == TOOL_OK)
+        status = join_rules(made, verb);
+    if (status == TOOL_OK)
+        status = compile_rules(made, verb);
     if (status != TOOL_OK)
         tool_filter_unmake(made);
     return status;
 }
 
+/* What is recorded can be copied meanwhile; what is read is there. */
+static int check_actions(const char *verb, const struct tool_filter *said,
+                         const ttape_filter *triggers)
+{
+    uint32_t count;
+    const ttape_trigger *all = ttape_filter_get_triggers(triggers, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if ((all[i].actions & TTAPE_TRIGGER_CHECKPOINT) != 0)
+            return tool_usage(verb,
+                              "--on '%s': checkpoint is of recordings; here are on, off and "
+                              "finish",
+                              said->texts[0]);
+    return TOOL_OK;
+}
+
 int tool_filter_make(struct tool_filter_made *made, const char *verb,
                      const struct tool_filter *filter)
 {
-    return make(made, verb, filter, ttape_filter_parse);
+    const struct tool_filter triggers = {.texts = filter->triggers, .count = filter->trigger_count};
+    *made = (struct tool_filter_made){0};
+    int status = parse(&made->parsed, verb, filter, ttape_filter_parse);
+    if (status == TOOL_OK && triggers.count > 0)
+        status = parse(&made->triggers, verb, &triggers, ttape_filter_parse_triggers);
+    if (status == TOOL_OK)
+        status = check_actions(verb, &triggers, made->triggers);
+    return make(made, verb, status);
 }
 
 int tool_triggers_make(struct tool_filter_made *made, const char *verb,
                        const struct tool_filter *triggers)
 {
-    return make(made, verb, triggers, ttape_filter_parse_triggers);
+    *made = (struct tool_filter_made){0};
+    return make(made, verb, parse(&made->triggers, verb, triggers, ttape_filter_parse_triggers));
 }
 
 void tool_filter_unmake(struct tool_filter_made *made)
@@ -191,7 +250,9 @@ void tool_filter_unmake(struct tool_filter_made *made)
     }
     free(made->made);
     free(made->copy);
+    free(made->joined);
     ttape_filter_close(made->parsed);
+    ttape_filter_close(made->triggers);
     *made = (struct tool_filter_made){0};
 }
 
@@ -225,6 +286,10 @@ const char *tool_filter_unmatched(const struct tool_filter_made *made)
 int tool_filter_check(const struct tool_filter_made *made)
 {
     const char *unmatched = tool_filter_unmatched(made);
+    for (uint32_t i = 0; i < made->rule_count; i++)
+        if (made->rules[i].kind == TTAPE_FILTER_CALLS && !made->matched[i])
+            tool_message("--on: nothing that was called matches '%s'",
+                         made->rules[i].function.data);
     return unmatched == NULL ? TOOL_OK
                              : tool_fail("nothing that was called matches '%s'", unmatched);
 }

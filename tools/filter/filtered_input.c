@@ -153,6 +153,7 @@ static int copy(struct filtering *f, int fd, uint32_t jobs)
     ttape_writer_options options = {.size = sizeof(options), .level = TTAPE_LEVEL_FAST};
     const ttape_filtering how = {.size = sizeof(how),
                                  .filter = f->made->parsed,
+                                 .triggers = f->made->triggers,
                                  .names = compare_names,
                                  .text = compare_text,
                                  .argument = find_argument,
@@ -228,7 +229,7 @@ int tool_filtered_begin(struct tool_filtered *filtered, const char *verb,
                         const struct tool_filter *filter, uint32_t jobs, uint64_t memory_bytes,
                         int (*work)(void *context, const struct tool_input *input), void *context)
 {
-    *filtered = (struct tool_filtered){.is_given = filter->count > 0,
+    *filtered = (struct tool_filtered){.is_given = tool_filter_is_given(filter),
                                        .jobs = jobs,
                                        .memory_bytes = memory_bytes,
                                        .work = work,

@@ -285,7 +285,7 @@ static int run_many(const struct options *options, const struct tool_operands *o
     struct tool_slow_files files;
     struct tool_slow all = {.by = by_of(options)};
     struct tool_filter_made filter = {0};
-    bool has_filter = options->kept.count > 0;
+    bool has_filter = tool_filter_is_given(&options->kept);
     int status = has_filter ? tool_filter_make(&filter, "slow", &options->kept) : TOOL_OK;
     if (status != TOOL_OK)
         return status;

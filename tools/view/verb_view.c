@@ -195,12 +195,13 @@ static int filter_trace(const struct options *options, const struct tool_input *
 static int show(const struct options *options, const struct tool_input *input)
 {
     struct tool_input left = {.fd = -1};
-    if (options->kept.count == 0)
+    if (!tool_filter_is_given(&options->kept))
         return show_trace(options, input, input, NULL);
     int status = filter_trace(options, input, &left);
     if (status == TOOL_OK || status == TOOL_LOSS) {
-        char *filter = tool_filter_text(&options->kept);
-        int shown = show_trace(options, &left, input, filter);
+        bool has_filter = options->kept.count > 0; /* else the page's are of what triggers left */
+        char *filter = has_filter ? tool_filter_text(&options->kept) : NULL;
+        int shown = show_trace(options, &left, has_filter ? input : &left, filter);
         free(filter);
         status = shown != TOOL_OK ? shown : status;
     }

@@ -34,16 +34,18 @@ typedef struct ttape_filter ttape_filter;
 
 /* What a rule does. Numbers of a kind add up: a call that one of its rules chooses is chosen. */
 typedef enum ttape_filter_kind {
-    TTAPE_FILTER_ONLY = 0,      /* f: only these calls */
-    TTAPE_FILTER_WITHOUT = 1,   /* !f: these not, but what they call */
-    TTAPE_FILTER_BELOW = 2,     /* below f: only these and what they call */
-    TTAPE_FILTER_NOT_BELOW = 3, /* !below f: neither these nor what they call */
-    TTAPE_FILTER_TO = 4,        /* to f: only these and the calls that lead to them */
-    TTAPE_FILTER_DEPTH = 5,     /* depth n: at most so many calls that are kept in one another */
-    TTAPE_FILTER_TIME = 6,      /* time t: only calls that take so long */
-    TTAPE_FILTER_SIZE = 7,      /* size n: only functions of so many bytes */
-    TTAPE_FILTER_CALLS = 8,     /* of a trigger: leaves nothing out */
-    TTAPE_FILTER_KIND_COUNT = 9
+    TTAPE_FILTER_ONLY = 0,        /* f: only these calls */
+    TTAPE_FILTER_WITHOUT = 1,     /* !f: these not, but what they call */
+    TTAPE_FILTER_BELOW = 2,       /* below f: only these and what they call */
+    TTAPE_FILTER_NOT_BELOW = 3,   /* !below f: neither these nor what they call */
+    TTAPE_FILTER_TO = 4,          /* to f: only these and the calls that lead to them */
+    TTAPE_FILTER_DEPTH = 5,       /* depth n: at most so many calls that are kept in one another */
+    TTAPE_FILTER_TIME = 6,        /* time t: only calls that take so long */
+    TTAPE_FILTER_SIZE = 7,        /* size n: only functions of so many bytes */
+    TTAPE_FILTER_CALLS = 8,       /* of a trigger: leaves nothing out */
+    TTAPE_FILTER_DEPTH_BELOW = 9, /* depth n below f: in calls of f that number, from there on */
+    TTAPE_FILTER_TIME_BELOW = 10, /* time t below f: in calls of f that time */
+    TTAPE_FILTER_KIND_COUNT = 11
 } ttape_filter_kind;
 
 typedef enum ttape_filter_operator {

@@ -18,7 +18,8 @@ struct tool_record_wants tool_record_filter_wants(const struct tool_record_rules
     uint32_t first = rules->filter.rule_count;
     const ttape_filter_rule *rule =
         number < first ? &rules->filter.rules[number] : &rules->triggers.rules[number - first];
-    struct tool_record_wants wants = {.function = rule->function.data};
+    struct tool_record_wants wants = {.function = rule->function.data,
+                                      .times = rule->kind == TTAPE_FILTER_TIME_BELOW};
     for (uint32_t i = 0; i < rule->condition_count; i++) {
         const ttape_filter_condition *condition = &rule->conditions[i];
         wants.times |= is_of_time(condition);
@@ -32,7 +33,7 @@ bool tool_record_filter_has_times(const struct tool_record_rules *rules)
 {
     bool has_times = false;
     uint32_t count;
-    const ttape_trigger *triggers = ttape_filter_get_triggers(rules->triggers.parsed, &count);
+    const ttape_trigger *triggers = ttape_filter_get_triggers(rules->triggers.triggers, &count);
     for (uint32_t i = 0; i < tool_record_rule_count(rules); i++)
         has_times |= tool_record_filter_wants(rules, i).times;
     for (uint32_t i = 0; i < count; i++)
@@ -70,10 +71,12 @@ static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape
     return tool_filter_matches(made, &made->made[rule].texts[condition], text);
 }
 
-static bool has_conditions(const struct tool_filter_made *filter)
+static bool judges_calls(const struct tool_filter_made *filter)
 {
     for (uint32_t i = 0; i < filter->rule_count; i++)
-        if (filter->rules[i].condition_count != 0)
+        if (filter->rules[i].condition_count != 0 ||
+            filter->rules[i].kind == TTAPE_FILTER_DEPTH_BELOW ||
+            filter->rules[i].kind == TTAPE_FILTER_TIME_BELOW)
             return true;
     return false;
 }
@@ -91,24 +94,24 @@ static bool switches_on(const ttape_filter *parsed)
 void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_conditions *into,
                               bool *starts_off)
 {
-    if (!has_conditions(&rules->filter) && rules->triggers.parsed == NULL)
+    if (!judges_calls(&rules->filter) && rules->triggers.triggers == NULL)
         return;
     *into =
         (ttape_call_conditions){.filter = rules->filter.parsed,
-                                .triggers = rules->triggers.parsed,
+                                .triggers = rules->triggers.triggers,
                                 .match = match,
                                 .argument = find_argument,
                                 .constant = find_constant,
                                 .text = compare_text,
                                 .context = rules,
-                                .starts_off = *starts_off && switches_on(rules->triggers.parsed)};
+                                .starts_off = *starts_off && switches_on(rules->triggers.triggers)};
     *starts_off = *starts_off && !into->starts_off;
 }
 
 void tool_record_triggers_say(const struct tool_record_rules *rules)
 {
     uint32_t count;
-    const ttape_trigger *triggers = ttape_filter_get_triggers(rules->triggers.parsed, &count);
+    const ttape_trigger *triggers = ttape_filter_get_triggers(rules->triggers.triggers, &count);
     char *text = count > 0 ? tool_filter_text(&rules->on) : NULL;
     for (uint32_t i = 0; i < count; i++)
         if (triggers[i].rule != TTAPE_NONE && !rules->triggers.matched[triggers[i].rule])

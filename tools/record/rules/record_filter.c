@@ -130,5 +130,6 @@ bool tool_record_filter_leaves(const struct tool_record_rules *rules,
         any[kind] = true;
         chosen[kind] |= is_here && is_called(words, made, name);
     }
-    return join(any, chosen) == TTAPE_SELECT_DROP;
+    return join(any, chosen) == TTAPE_SELECT_DROP && !chosen[TTAPE_FILTER_DEPTH_BELOW] &&
+           !chosen[TTAPE_FILTER_TIME_BELOW];
 }

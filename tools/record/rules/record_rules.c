@@ -112,6 +112,14 @@ bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name)
            !tool_record_matches_name(rules, &rules->no_function, name);
 }
 
+static bool are_mangled(const struct tool_filter *said)
+{
+    for (size_t i = 0; i < said->count; i++)
+        if (strstr(said->texts[i], "_Z") != NULL || strstr(said->texts[i], "_R") != NULL)
+            return true;
+    return false;
+}
+
 bool tool_record_is_mangled(const struct tool_record_rules *rules)
 {
     const struct tool_patterns *all[] = {&rules->function, &rules->no_function, &rules->below,
@@ -120,11 +128,7 @@ bool tool_record_is_mangled(const struct tool_record_rules *rules)
         if (all[i]->text != NULL &&
             (strstr(all[i]->text, "_Z") != NULL || strstr(all[i]->text, "_R") != NULL))
             return true;
-    for (size_t i = 0; i < rules->said.count; i++)
-        if (strstr(rules->said.texts[i], "_Z") != NULL ||
-            strstr(rules->said.texts[i], "_R") != NULL)
-            return true;
-    return false;
+    return are_mangled(&rules->said) || are_mangled(&rules->on);
 }
 
 static bool passes(struct tool_record_rules *rules, const struct tool_patterns *wanted,

@@ -14,12 +14,12 @@
 /* What only the traces themselves can tell. */
 static const char *needs_traces(const struct options *options)
 {
-    return options->choice.time.given            ? "--time"
-           : tool_choice_names(&options->choice) ? "a choice of threads"
-           : options->below != NULL              ? "--below"
-           : options->kept.count > 0             ? "--filter"
-           : tool_report_names_idle(options)     ? "--idle"
-                                                 : NULL;
+    return options->choice.time.given             ? "--time"
+           : tool_choice_names(&options->choice)  ? "a choice of threads"
+           : options->below != NULL               ? "--below"
+           : tool_filter_is_given(&options->kept) ? "--filter"
+           : tool_report_names_idle(options)      ? "--idle"
+                                                  : NULL;
 }
 
 /* What is asked of one trace only. */
@@ -134,7 +134,7 @@ int tool_report_many(struct options *options, const struct tool_operands *paths,
     if (check_many(options, share) != TOOL_OK)
         return TOOL_USAGE;
     struct tool_filter_made filter = {0};
-    bool has_filter = options->kept.count > 0;
+    bool has_filter = tool_filter_is_given(&options->kept);
     int status = has_filter ? tool_filter_make(&filter, "report", &options->kept) : TOOL_OK;
     if (status != TOOL_OK)
         return status;
