@@ -7,6 +7,7 @@
 
 #include <tracetape/types.h>
 
+#include "tools/command/defaults.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
 #include "tools/command/signals.h"
@@ -57,8 +58,10 @@ static int print_help(void)
         tool_output_printf(&out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
     tool_output_text(&out, "\n"
                            "Options:\n"
-                           "  -h, --help   print this; after a verb, print the verb's help\n"
-                           "  --version    print the version\n"
+                           "  -h, --help      print this; after a verb, print the verb's help\n"
+                           "  --version       print the version\n"
+                           "  --no-defaults   before a verb: without options of the folder's "
+                           ".tracetape\n"
                            "\n"
                            "Examples:\n"
                            "  tracetape record -o run.ttape ./program\n"
@@ -125,6 +128,16 @@ static int help_verb(int argc, char **argv)
     return verb->run(2, arguments);
 }
 
+static int run(const struct tool_verb *verb, int argc, char **argv)
+{
+    struct tool_defaults defaults;
+    int status = tool_defaults_open(&defaults, argc, argv);
+    if (status == TOOL_OK)
+        status = verb->run(defaults.count, defaults.words);
+    tool_defaults_close(&defaults);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     guard_descriptors();
@@ -137,8 +150,13 @@ int main(int argc, char **argv)
         return print_version();
     if (strcmp(argv[1], "help") == 0)
         return help_verb(argc, argv);
+    bool has_defaults = strcmp(argv[1], "--no-defaults") != 0;
+    if (!has_defaults && argc < 3)
+        return tool_usage(NULL, "a verb is missing");
+    argv += !has_defaults;
+    argc -= !has_defaults;
     const struct tool_verb *verb = find_verb(argv[1]);
     if (verb == NULL)
         return say_unknown(argv[1]);
-    return verb->run(argc - 1, argv + 1);
+    return has_defaults ? run(verb, argc - 1, argv + 1) : verb->run(argc - 1, argv + 1);
 }

@@ -190,8 +190,9 @@ static bool is_outside(const ttape_site_rules *rules, const struct ttp_call_stac
 /* Where depths end in what is called next. */
 static uint32_t depth_end_of(const ttape_site_rules *rules, const struct ttp_call_stack *stack)
 {
-    if (stack->calls.count > 0)
-        return ((const struct ttp_call *)stack->calls.data)[stack->calls.count - 1].depth_end;
+    const struct ttp_call *top = (const struct ttp_call *)stack->calls.data + stack->calls.count;
+    if (stack->calls.count > 0 && !top[-1].is_before)
+        return top[-1].depth_end;
     return rules->max_depth != 0 ? rules->max_depth : UINT32_MAX;
 }
 
@@ -278,7 +279,7 @@ static struct ttp_call pop(struct ttp_encode *e, struct ttp_call_stack *stack)
     ttp_grown_free(&e->allocator, &call.values);
     stack->below -= call.opens_below;
     stack->without -= call.opens_without;
-    stack->kept -= call.state != CALL_DROPPED;
+    stack->kept -= call.state != CALL_DROPPED && !call.is_before;
     stack->pending -= call.state == CALL_PENDING;
     return call;
 }
@@ -493,6 +494,29 @@ ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, 
         TTP_TRY(emit(e, thread, &event, err));
     }
     return ttp_decode_flush(e, thread, err);
+}
+
+ttape_status ttp_filter_settle_all(struct ttp_encode *e, struct ttp_thread *thread,
+                                   ttape_error *err)
+{
+    struct ttp_call_stack *stack;
+    TTP_TRY(ttp_filter_settle(e, thread, err));
+    TTP_TRY(stack_of(e, thread, &stack, err));
+    TTP_TRY(keep_pending(e, thread, stack, err));
+    return ttp_decode_flush(e, thread, err);
+}
+
+void ttp_filter_begin_again(struct ttp_thread *thread)
+{
+    struct ttp_call_stack *stacks = thread->stacks.data;
+    for (size_t i = 0; i < thread->stacks.count; i++) {
+        struct ttp_call *calls = stacks[i].calls.data;
+        for (size_t k = 0; k < stacks[i].calls.count; k++) {
+            calls[k].is_before = calls[k].leads = true;
+            calls[k].opens_below = calls[k].opens_without = false;
+        }
+        stacks[i].below = stacks[i].without = stacks[i].kept = 0;
+    }
 }
 
 void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread)

@@ -460,6 +460,32 @@ ttape_status ttp_held_end(struct ttp_encode *e, struct ttp_thread *thread, uint6
     return release(e, thread, err);
 }
 
+/* Calls that are open are in the filter's frames: they end as before, nothing waits for that. */
+ttape_status ttp_held_begin_again(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
+{
+    struct ttp_held *held = &thread->held;
+    const struct ttp_call_stack *stacks = thread->stacks.data;
+    ttp_held_close(e, thread);
+    held->stack = thread->stack;
+    for (size_t i = 0; is_on(e) && i < thread->stacks.count; i++) {
+        struct ttp_call_stack *stack = ttp_push(&e->allocator, &held->stacks, sizeof *stack, err);
+        if (stack == NULL)
+            return TTAPE_E_MEMORY;
+        stack->number = stacks[i].number;
+        for (size_t k = 0; k < stacks[i].calls.count; k++) {
+            const struct ttp_call *call = (const struct ttp_call *)stacks[i].calls.data + k;
+            struct ttp_call *copy = ttp_push(&e->allocator, &stack->calls, sizeof *copy, err);
+            if (copy == NULL)
+                return TTAPE_E_MEMORY;
+            *copy = (struct ttp_call){.site = call->site,
+                                      .signal = call->signal,
+                                      .time_ns = call->time_ns,
+                                      .min_ns = e->judging.min_ns};
+        }
+    }
+    return TTAPE_OK;
+}
+
 void ttp_held_close(struct ttp_encode *e, struct ttp_thread *thread)
 {
     struct ttp_held *held = &thread->held;

@@ -373,9 +373,9 @@ void ttp_images_close(struct ttp_encode *e)
         ttp_grown_free(&e->allocator, &thread->frames);
         e->allocator.release(e->allocator.context, thread, sizeof *thread);
     }
-    struct ttp_growing *lists[] = {&e->images,    &e->layouts,           &e->threads, &e->names,
-                                   &e->processes, &e->streams,           &e->modules, &e->sites,
-                                   &e->paths,     &e->judging.conditions};
+    struct ttp_growing *lists[] = {&e->changes, &e->images,    &e->layouts,           &e->threads,
+                                   &e->names,   &e->processes, &e->streams,           &e->modules,
+                                   &e->sites,   &e->paths,     &e->judging.conditions};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         ttp_grown_free(&e->allocator, lists[i]);
     ttp_map_free(&e->allocator, &e->image_by_serial);

@@ -98,6 +98,8 @@ ttape_status ttp_path_application(struct ttp_encode *e, struct ttp_thread *threa
  * then; TTAPE_NONE: it is in none. */
 ttape_status ttp_frame_module(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
                               uint32_t *module, ttape_error *err);
+/* Rules have changed: each site is asked about again. */
+ttape_status ttp_sites_judge_again(struct ttp_encode *e, ttape_error *err);
 /* All sites and paths, with the ids that they have, in another file. */
 ttape_status ttp_sites_define_again(struct ttp_encode *e, ttape_writer *w, ttape_error *err);
 

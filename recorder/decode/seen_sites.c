@@ -327,6 +327,41 @@ ttape_status ttp_block_site_of(struct ttp_encode *e, struct ttp_thread *thread, 
     return define_one(e, thread, *index, err);
 }
 
+/* Those of the same function elsewhere. */
+static void share_again(struct ttp_encode *e, const struct ttp_layout *layout)
+{
+    struct ttp_site_seen *sites = layout->sites.data;
+    for (size_t i = 0; i < layout->sites.count; i++) {
+        struct ttp_layout *root = ttp_layout_root(e, layout, sites[i].module);
+        const struct ttp_site_seen *first = root == NULL ? NULL : ttp_root_find(root, &sites[i]);
+        if (sites[i].id == TTAPE_NONE)
+            continue;
+        if (first != NULL && first != &sites[i])
+            share_choice(&sites[i], first);
+        else if (sites[i].symbol != NULL || sites[i].path != 0)
+            (void)share_call(e, &sites[i]);
+    }
+}
+
+ttape_status ttp_sites_judge_again(struct ttp_encode *e, ttape_error *err)
+{
+    const struct ttp_place *at = e->sites.data;
+    for (size_t i = 0; i < e->sites.count; i++) {
+        ttape_site site;
+        struct ttp_layout *layout = ttp_layout_at(e, at[i].layout);
+        struct ttp_site_seen *seen = (struct ttp_site_seen *)layout->sites.data + at[i].index;
+        seen->select = TTAPE_SELECT_KEEP;
+        seen->rules = 0;
+        seen->first_condition = seen->condition_count = 0;
+        describe_site(layout, at[i].index, &site);
+        TTP_TRY(name_site(e, layout, seen, &site, err));
+        TTP_TRY(judge_site(e, layout, seen, err));
+    }
+    for (size_t i = 0; i < e->layouts.count; i++)
+        share_again(e, ttp_layout_at(e, i));
+    return TTAPE_OK;
+}
+
 struct ttp_site_seen *ttp_site_at(struct ttp_encode *e, const struct ttp_thread *thread,
                                   uint32_t index)
 {

@@ -117,6 +117,8 @@ static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, tt
     TTP_TRY(ttp_output_set_calls(w, &e->options, err));
     if (e->options.patch.choice != 0)
         TTP_TRY(set_text(w, "patch_filter", e->options.patch.filter, err));
+    if (e->changes.count != 0)
+        TTP_TRY(set_text(w, "filter_changes", e->changes.data, err));
     TTP_TRY(ttp_clock_describe(e, w, err));
     if (uname(&system) != 0)
         return TTAPE_OK;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "recorder/state/recording_internal.h"
+#include "recorder/state/rule_change.h"
 #include "writer/output/sync_file.h"
 #include "writer/writer_threads.h"
 
@@ -367,6 +368,7 @@ static ttape_status say_hit(ttape_recording *r, const struct ttp_mark *mark, tta
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err)
 {
     TTP_TRY(ttp_outputs_flush(&r->encoder, err));
+    TTP_TRY(ttp_rules_change(&r->encoder, err));
     r->spill.served_count++;
     __atomic_store_n(&r->drain.arena.head->flushes_done, mark->flush_requests, __ATOMIC_RELEASE);
     if (!mark->is_snapshot)

@@ -130,6 +130,9 @@ ttape_status ttp_held_settle(struct ttp_encode *e, struct ttp_thread *thread, tt
 /* The thread has ended: what is open has no result, and took the time up to its last event. */
 ttape_status ttp_held_end(struct ttp_encode *e, struct ttp_thread *thread, uint64_t last_ns,
                           ttape_error *err);
+/* Rules have changed: frames are those of the filter. */
+ttape_status ttp_held_begin_again(struct ttp_encode *e, struct ttp_thread *thread,
+                                  ttape_error *err);
 void ttp_held_close(struct ttp_encode *e, struct ttp_thread *thread);
 
 #endif

@@ -354,6 +354,7 @@ struct ttp_encode {
     uint64_t told_ns;                    /* time of the message that is being taken */
     struct ttp_growing values;           /* ttape_value of the event being decoded */
     struct ttp_judging judging;
+    struct ttp_growing changes; /* characters: what filters and triggers were changed to */
     /* trace files */
     struct ttp_growing outputs; /* struct ttp_output * */
     struct ttp_output *current; /* NULL with separate files */

@@ -23,6 +23,7 @@ struct ttp_call {
     bool opens_below, opens_without;
     bool leads;     /* to what is wanted, or is that: where nothing is, all do */
     bool was_open;  /* before the stream began: TTAPE_EVENT_OPEN */
+    bool is_before; /* it was open when rules changed: nothing is in it */
     bool is_judged; /* a system call that keep_call is to be asked of; in held_calls.c
                                 * a call that conditions are about, whose event has this number: */
     uint64_t held;
@@ -71,6 +72,10 @@ ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, t
 const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread);
 /* Whether that one of them, from the outermost, is a signal's handler. */
 bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call);
+/* Rules change: nothing waits any longer, by the old ones; then all that is open is before them. */
+ttape_status ttp_filter_settle_all(struct ttp_encode *e, struct ttp_thread *thread,
+                                   ttape_error *err);
+void ttp_filter_begin_again(struct ttp_thread *thread);
 ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
 void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread);
 /* The innermost call is not left out by keep_call, or is. */

@@ -61,4 +61,42 @@ for option in --function --group; do
 done
 status 4 "$T" dump a.ttape --function nowhere
 has err "^tracetape: nothing that was called matches 'nowhere'$"
+
+# A folder's .tracetape gives options to its verbs, before those that are typed, and says so.
+# Nobody else's file does, and none that says where to write.
+mkdir -p folder
+cp a.ttape folder/
+cd folder || exit 1
+cat >.tracetape <<'EOF'
+# ours
+report --limit=2 "--columns=calls,name" --sort=calls
+
+dump --limit=1
+EOF
+status 0 "$T" report a.ttape
+used='report --limit=2 --columns=calls,name --sort=calls'
+has err "^tracetape: $used \\(by '.tracetape' of this folder\\)$"
+status 0 "$T" report a.ttape --limit 1 --format csv
+lines out 2
+has out '^calls,name'
+status 0 "$T" --no-defaults report a.ttape --format csv
+lines err 0
+if grep -q '^calls,name' out; then fail 'defaults were used'; fi
+status 2 "$T" --no-defaults
+chmod g+w .tracetape
+status 0 "$T" dump a.ttape
+has err "left alone: others may write it"
+chmod g-w .tracetape
+mv .tracetape own
+ln -s own .tracetape
+status 0 "$T" dump a.ttape
+has err "left alone: it is a link"
+rm .tracetape
+for line in 'dump a.ttape' 'dump -n1' "dump --filter='x" 'cut --output=x' 'dump --force'; do
+    echo "$line" >.tracetape
+    status 2 "$T" "${line%% *}" a.ttape
+    has err "^tracetape: '.tracetape', line 1: '.*' (is no option|says where)"
+done
+rm .tracetape
+cd ..
 verdict

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Triggers of a recording: what is in the trace of a program with hooks, and of a patched one,
-when its calls switch recording on and off, end it, or ask for copies; and what is refused."""
+when its calls switch recording on and off, end it, or ask for copies; what control changes while a
+program runs; and what is refused."""
 import csv
 import io
 import os
@@ -124,7 +125,103 @@ def check_said(program):
         assert words in said and not (WORK / "t.ttape").exists(), said
 
 
+SERVER = r"""
+#include <unistd.h>
+static volatile int sum;
+__attribute__((noinline)) static int leaf(int n) { sum += n; return sum; }
+__attribute__((noinline)) static int mark(int n) { leaf(n); sum ^= n; return n * 2; }
+__attribute__((noinline)) static int step(int n) { mark(n); leaf(n); return n; }
+__attribute__((noinline)) static int serve(void)
+{
+    char byte;
+    while (read(0, &byte, 1) == 1) {
+        step(byte);
+        if (write(1, &byte, 1) != 1)
+            break;
+    }
+    return sum;
+}
+int main(void) { serve(); return 0; }
+"""
+ROUNDS = ( # what control is asked for before a round, and what there is of that
+    (("--filter", "!mark"), "step leaf leaf"),
+    (("--filter", "below mark"), "mark leaf"),
+    (("--filter", "depth 1", "--on", "after 100s do off"), "step"),
+    (("--filter", "time 100s"), ""),
+    (("--filter", "time 100s; time 0ns below mark; to leaf"), "mark leaf"),
+    (("--filter", "!serve, leaf", "--on", "mark do off; end step do on"), "step mark"),
+    (("--filter", "below serve", "--on", ""), ""),
+    (("--filter", ""), "step mark leaf leaf"))
+
+
+def control(pid, *options, status=0):
+    done = run(COMMAND, "control", pid, *options, status=status)
+    return done.stdout + done.stderr
+
+
+def check_control(server):
+    """Each round of a program goes by what control has asked for before it; what is open all the
+    time begins and ends once, or not at all."""
+    for first, serves in (("", "main serve"), ("!serve", "main")):
+        path = WORK / "control.ttape"
+        with subprocess.Popen([COMMAND, "record", "--quiet", "--force", "--no-patch", "--filter",
+                               first, "-o", path, server], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as recorder:
+            def play():
+                recorder.stdin.write(b"x")
+                recorder.stdin.flush()
+                assert recorder.stdout.read(1) == b"x"
+            play()
+            for options, _ in ROUNDS:
+                said = control(recorder.pid, *options)
+                assert f"recording into '{path}' goes by the new " in said, said
+                play()
+            said = control(recorder.pid, "--filter", "leaf; !mark(", status=2)
+            assert "an argument's name is missing, or arg1, arg2 ..., at its end" in said, said
+            said = control(recorder.pid, "on", "--filter", "leaf", status=2)
+            assert "without 'on'" in said, said
+            play()
+            left = sorted(each.name for each in (WORK / "control.ttape.recording").iterdir())
+            assert not [name for name in left if name.startswith("change")], left
+            recorder.stdin.close()
+            assert recorder.wait() == 0
+        rounds = ["step mark leaf leaf", *(wanted for _, wanted in ROUNDS), "step mark leaf leaf"]
+        wanted = " ".join([serves, *(each for each in rounds if each)])
+        rows = list(csv.DictReader(io.StringIO(run(COMMAND, "dump", "--format", "csv",
+                                                   path).stdout)))
+        for kind in ("enter", "exit"):
+            found = [row["symbol"] for row in rows if row["kind"] == kind and row["symbol"] in
+                     ("main", "serve", "step", "mark", "leaf")]
+            assert sorted(found) == sorted(wanted.split()), (first, kind, found, wanted)
+            assert kind == "exit" or found == wanted.split(), (first, found, wanted)
+        run(COMMAND, "verify", path)
+        said = run(COMMAND, "info", path).stdout
+        assert "filter '!mark'; behind " in said and said.count("events: ") == 11, said
+
+
+def check_control_refused(server):
+    """A recording that keeps no frames, and one without names, say so; nothing changes."""
+    for options, words in (((), "with --filter '' they can be changed"),
+                           (("--depth", "9", "--no-symbols"), "begun with --no-symbols"),
+                           (("--filter", "", "--clock", "none"), "begun with --clock none")):
+        with subprocess.Popen([COMMAND, "record", "--quiet", "--force", "--no-patch", *options,
+                               "-o", WORK / "control.ttape", server], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as recorder:
+            recorder.stdin.write(b"x")
+            recorder.stdin.flush()
+            assert recorder.stdout.read(1) == b"x"
+            said = control(recorder.pid, "--filter", "leaf; time 1s", status=4)
+            assert words in said, (options, said)
+            recorder.stdin.close()
+            assert recorder.wait() == 0
+
+
 def main():
+    server = WORK / "server.c"
+    server.write_text(SERVER)
+    run("cc", "-g", "-O1", "-finstrument-functions", "-o", WORK / "server", server)
+    check_control(WORK / "server")
+    check_control_refused(WORK / "server")
     source = WORK / "p.c"
     source.write_text(PROGRAM)
     for name, flags in (("hooks", ["-finstrument-functions"]), ("plain", [])):

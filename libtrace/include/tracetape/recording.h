@@ -197,6 +197,14 @@ typedef struct ttape_recording_options {
      * these descriptors (0 to 63, bits) is there behind their result: a hash, the context value. */
     uint64_t line_descriptors;
     ttape_call_conditions conditions;
+    /* Where not NULL, says what filters and triggers come to that ttape_control_change has sent
+     * (NULL: these stay as they are), from the thread that calls rules.select: it changes what
+     * *rules and *conditions say of them, and what select, match and the others answer, of which
+     * each site is asked again. A failure is told to who asked, and nothing changes. */
+    ttape_status (*change)(void *context, const char *filter, const char *triggers,
+                           ttape_site_rules *rules, ttape_call_conditions *conditions,
+                           ttape_error *err);
+    void *change_context;
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {
@@ -361,6 +369,13 @@ typedef struct ttape_control_status {
 TTAPE_API ttape_status ttape_control_open(ttape_control **out, uint32_t pid, ttape_error *err);
 TTAPE_API void ttape_control_close(ttape_control *control);
 TTAPE_API void ttape_control_get_status(const ttape_control *control, ttape_control_status *status);
+/* Gives a recording that was begun with rules of a filter, or with conditions, another filter,
+ * other triggers, or both, as texts; NULL: that stays. It holds for what begins behind what was
+ * recorded when it was asked; waits as FLUSH does. TTAPE_E_STATE: the recorder refuses them, with
+ * words. */
+TTAPE_API ttape_status ttape_control_change(ttape_control *control, const char *filter,
+                                            const char *triggers, uint64_t wait_ns,
+                                            ttape_error *err);
 /* Sends a ttape_control_request. FLUSH and SNAPSHOT wait up to wait_ns for the recorder to have
  * done it (0: not at all); TTAPE_E_IO when it has not, or could not. TTAPE_E_STATE: the recording
  * has stopped, or its recorder is gone. */

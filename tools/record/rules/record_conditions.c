@@ -1,6 +1,7 @@
 /* Conditions of a filter on what single calls are given and return, and on their times: the
  * recorder judges each call; here is what it asks for, and what has to be recorded for it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/command/tool.h"
 #include "tools/kernel/flags/kernel_flags.h"
@@ -65,9 +66,10 @@ static bool find_constant(void *context, const ttape_site *site, ttape_string na
 static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape_string text)
 {
     struct tool_record_rules *rules = context;
-    bool is_filter = rule < rules->filter.rule_count;
-    struct tool_filter_made *made = is_filter ? &rules->filter : &rules->triggers;
-    rule -= is_filter ? 0 : rules->filter.rule_count;
+    struct tool_filter_made *filter = tool_record_filter_of(rules);
+    bool is_filter = rule < filter->rule_count;
+    struct tool_filter_made *made = is_filter ? filter : tool_record_triggers_of(rules);
+    rule -= is_filter ? 0 : filter->rule_count;
     return tool_filter_matches(made, &made->made[rule].texts[condition], text);
 }
 
@@ -94,27 +96,33 @@ static bool switches_on(const ttape_filter *parsed)
 void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_conditions *into,
                               bool *starts_off)
 {
-    if (!judges_calls(&rules->filter) && rules->triggers.triggers == NULL)
+    const struct tool_filter_made *filter = tool_record_filter_of(rules);
+    const ttape_filter *triggers = tool_record_triggers_of(rules)->triggers;
+    uint32_t count;
+    (void)ttape_filter_get_triggers(triggers, &count);
+    if (!judges_calls(filter) && count == 0)
         return;
-    *into =
-        (ttape_call_conditions){.filter = rules->filter.parsed,
-                                .triggers = rules->triggers.triggers,
-                                .match = match,
-                                .argument = find_argument,
-                                .constant = find_constant,
-                                .text = compare_text,
-                                .context = rules,
-                                .starts_off = *starts_off && switches_on(rules->triggers.triggers)};
+    *into = (ttape_call_conditions){.filter = filter->parsed,
+                                    .triggers = triggers,
+                                    .match = match,
+                                    .argument = find_argument,
+                                    .constant = find_constant,
+                                    .text = compare_text,
+                                    .context = rules,
+                                    .starts_off = *starts_off && switches_on(triggers)};
     *starts_off = *starts_off && !into->starts_off;
 }
 
-void tool_record_triggers_say(const struct tool_record_rules *rules)
+void tool_record_triggers_say(struct tool_record_rules *rules)
 {
+    const struct tool_filter_made *made = tool_record_triggers_of(rules);
     uint32_t count;
-    const ttape_trigger *triggers = ttape_filter_get_triggers(rules->triggers.triggers, &count);
-    char *text = count > 0 ? tool_filter_text(&rules->on) : NULL;
+    const ttape_trigger *triggers = ttape_filter_get_triggers(made->triggers, &count);
+    char *text = count == 0                ? NULL
+                 : rules->has_new_triggers ? tool_copy_text(rules->new_on, strlen(rules->new_on))
+                                           : tool_filter_text(&rules->on);
     for (uint32_t i = 0; i < count; i++)
-        if (triggers[i].rule != TTAPE_NONE && !rules->triggers.matched[triggers[i].rule])
+        if (triggers[i].rule != TTAPE_NONE && !made->matched[triggers[i].rule])
             tool_message("'%.*s': no call of such a function was recorded",
                          (int)triggers[i].text_bytes, text + triggers[i].text_at);
     free(text);

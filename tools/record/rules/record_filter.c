@@ -29,10 +29,11 @@ int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, b
     return status;
 }
 
-void tool_record_filter_apply(const struct tool_record_rules *rules, ttape_site_rules *into)
+void tool_record_filter_apply(struct tool_record_rules *rules, ttape_site_rules *into)
 {
-    for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
-        const ttape_filter_rule *rule = &rules->filter.rules[i];
+    const struct tool_filter_made *filter = tool_record_filter_of(rules);
+    for (uint32_t i = 0; i < filter->rule_count; i++) {
+        const ttape_filter_rule *rule = &filter->rules[i];
         into->has_below |= rule->kind == TTAPE_FILTER_BELOW;
         into->has_to |= rule->kind == TTAPE_FILTER_TO;
         into->of_calls |= is_of_sites(rule->kind);
@@ -51,12 +52,11 @@ static bool is_called(struct tool_record_rules *words, const struct tool_filter_
     return made->has_function && tool_record_matches_name(words, &one, name);
 }
 
-static bool is_there(struct tool_record_rules *rules, const struct tool_filter_rule *made,
+static bool is_there(struct tool_filter_made *all, const struct tool_filter_rule *made,
                      const ttape_site *site, ttape_string path)
 {
-    return !made->has_path || tool_filter_matches(&rules->filter, &made->path, path) ||
-           (site->file.size_bytes != 0 &&
-            tool_filter_matches(&rules->filter, &made->path, site->file));
+    return !made->has_path || tool_filter_matches(all, &made->path, path) ||
+           (site->file.size_bytes != 0 && tool_filter_matches(all, &made->path, site->file));
 }
 
 /* What rules of these kinds come to: bits TTAPE_SELECT_*. */
@@ -74,21 +74,23 @@ uint64_t tool_record_filter_match(struct tool_record_rules *rules, const ttape_s
                                   const ttape_module *module)
 {
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
+    struct tool_filter_made *filter = tool_record_filter_of(rules);
+    struct tool_filter_made *triggers = tool_record_triggers_of(rules);
     uint64_t matched = 0;
-    for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
-        const ttape_filter_rule *rule = &rules->filter.rules[i];
-        const struct tool_filter_rule *made = &rules->filter.made[i];
+    for (uint32_t i = 0; i < filter->rule_count; i++) {
+        const ttape_filter_rule *rule = &filter->rules[i];
+        const struct tool_filter_rule *made = &filter->made[i];
         bool is_its =
             rule->kind == TTAPE_FILTER_SIZE
                 ? tool_record_size(&rules->names, site, module) >= rule->number
-                : is_called(rules, made, site->symbol) && is_there(rules, made, site, path);
+                : is_called(rules, made, site->symbol) && is_there(filter, made, site, path);
         matched |= (uint64_t)is_its << i;
     }
-    for (uint32_t i = 0; i < rules->triggers.rule_count; i++) {
-        const struct tool_filter_rule *made = &rules->triggers.made[i];
-        bool is_its = is_called(rules, made, site->symbol) && is_there(rules, made, site, path);
-        rules->triggers.matched[i] |= is_its;
-        matched |= (uint64_t)is_its << (rules->filter.rule_count + i);
+    for (uint32_t i = 0; i < triggers->rule_count; i++) {
+        const struct tool_filter_rule *made = &triggers->made[i];
+        bool is_its = is_called(rules, made, site->symbol) && is_there(filter, made, site, path);
+        triggers->matched[i] |= is_its;
+        matched |= (uint64_t)is_its << (filter->rule_count + i);
     }
     return matched;
 }
@@ -97,11 +99,12 @@ uint64_t tool_record_filter_match(struct tool_record_rules *rules, const ttape_s
 uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_site *site,
                                    const ttape_module *module)
 {
+    const struct tool_filter_made *filter = tool_record_filter_of(rules);
     uint64_t matched = tool_record_filter_match(rules, site, module);
     bool any[TTAPE_FILTER_KIND_COUNT] = {false}, chosen[TTAPE_FILTER_KIND_COUNT] = {false};
     bool is_small = false;
-    for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
-        const ttape_filter_rule *rule = &rules->filter.rules[i];
+    for (uint32_t i = 0; i < filter->rule_count; i++) {
+        const ttape_filter_rule *rule = &filter->rules[i];
         bool is_its = (matched >> i & 1) != 0;
         if (is_its && rule->condition_count != 0)
             return TTAPE_SELECT_KEEP;

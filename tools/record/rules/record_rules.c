@@ -257,7 +257,9 @@ void tool_record_rules_apply(struct tool_record_rules *rules, ttape_site_rules *
             into->select = select_site;
     if (rules->called != NULL && rules->called->count != 0)
         into->select = select_site;
-    if (rules->filter.rule_count != 0)
+    rules->first = *into;
+    rules->first.select = select_site;
+    if (rules->said.count != 0) /* an empty one, too: it may be changed */
         into->select = select_site;
     tool_record_filter_apply(rules, into);
 }
@@ -277,6 +279,9 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     tool_filter_close(&rules->said);
     tool_filter_unmake(&rules->triggers);
     tool_filter_close(&rules->on);
+    tool_filter_unmake(&rules->new_filter);
+    tool_filter_unmake(&rules->new_triggers);
+    free(rules->new_on);
     free(rules->text);
     free(rules->mangled);
     free((void *)(uintptr_t)rules->readable.data);

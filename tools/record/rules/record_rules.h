@@ -26,6 +26,12 @@ struct tool_record_rules {
     struct tool_filter_made filter;
     struct tool_filter on; /* --on */
     struct tool_filter_made triggers;
+    /* What control has given since, in place of these where calls are judged; plans are made for
+     * what was said at first, in other threads. */
+    struct tool_filter_made new_filter, new_triggers;
+    char *new_on;
+    bool has_new_filter, has_new_triggers, lacks_times;
+    ttape_site_rules first;             /* without filters */
     const struct tool_patterns *called; /* functions of libraries; NULL, or none: all */
     char *text;                         /* of the last name, as a C string */
     size_t text_capacity;
@@ -69,10 +75,23 @@ bool tool_record_is_mangled(const struct tool_record_rules *rules);
  * by is refused. */
 int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names);
 /* Puts what is no function's into the rules of a recording. */
-void tool_record_filter_apply(const struct tool_record_rules *rules, ttape_site_rules *into);
+void tool_record_filter_apply(struct tool_record_rules *rules, ttape_site_rules *into);
 /* Which of its rules are about a site, as bits. */
 uint64_t tool_record_filter_match(struct tool_record_rules *rules, const ttape_site *site,
                                   const ttape_module *module);
+/* The filter and the triggers that calls are judged by. */
+static inline struct tool_filter_made *tool_record_filter_of(struct tool_record_rules *rules)
+{
+    return rules->has_new_filter ? &rules->new_filter : &rules->filter;
+}
+static inline struct tool_filter_made *tool_record_triggers_of(struct tool_record_rules *rules)
+{
+    return rules->has_new_triggers ? &rules->new_triggers : &rules->triggers;
+}
+/* record_change.c: for ttape_recording_options.change; of struct tool_record_rules. */
+ttape_status tool_record_change(void *context, const char *filter, const char *triggers,
+                                ttape_site_rules *into, ttape_call_conditions *conditions,
+                                ttape_error *err);
 /* record_conditions.c: what the rule of that number has to know of calls of its functions. */
 struct tool_record_wants {
     const char *function; /* an expression of their names */
@@ -91,7 +110,7 @@ bool tool_record_filter_has_times(const struct tool_record_rules *rules);
 void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_conditions *into,
                               bool *starts_off);
 /* At the end: triggers whose calls there were none of; a line each. */
-void tool_record_triggers_say(const struct tool_record_rules *rules);
+void tool_record_triggers_say(struct tool_record_rules *rules);
 /* What it says of a site: bits TTAPE_SELECT_*. */
 uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_site *site,
                                    const ttape_module *module);

@@ -161,6 +161,9 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
     ask_values(session);
     tool_record_rules_apply(&session->rules, &o->rules);
     tool_record_filter_judge(&session->rules, &o->conditions, &o->start_off);
+    session->rules.lacks_times = o->clock == TTAPE_CLOCK_NONE;
+    o->change = tool_record_change;
+    o->change_context = &session->rules;
     if (session->joins && o->buffer_bytes == 0)
         o->buffer_bytes = JOIN_BUFFER_BYTES;
     if (session->joins)

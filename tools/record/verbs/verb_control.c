@@ -1,6 +1,7 @@
 /* tracetape control: turns a recording that is under way on and off, and asks things of its
  * recorder. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,17 +9,23 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/filter/filter_option.h"
 #include "tools/io/json.h"
 
 #define DEFAULT_WAIT_NS 60000000000u
 #define REQUEST_STATUS  UINT32_MAX
+#define REQUEST_CHANGE  (UINT32_MAX - 1)
 
 struct options {
     bool json, no_wait;
+    struct tool_filter filter, on;
     struct tool_time wait;
 };
 
 static const struct tool_option table[] = {
+    {"filter", 0, "FILTER", "goes by this filter from then on: see tracetape-filters(7)",
+     tool_parse_filter, TOOL_AT(filter)},
+    {"on", 0, "TRIGGER", "and by these triggers", tool_parse_filter, TOOL_AT(on)},
     {"json", 0, NULL, "status, or the names of a snapshot's files, as JSON", NULL, TOOL_AT(json)},
     {"wait", 'w', "TIME", "how long flush and snapshot may take (default 60s)", tool_parse_time,
      TOOL_AT(wait)},
@@ -27,7 +34,7 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "control",
-    .usage = "[OPTION]... PID on|off|flush|snapshot|stop|status",
+    .usage = "[OPTION]... PID [on|off|flush|snapshot|stop|status]",
     .about = "Steers a recording that is under way. PID is a traced program or its recorder.\n"
              "\n"
              "  on, off   record, or let calls pass\n"
@@ -39,6 +46,7 @@ static const struct tool_command command = {
     .options = table,
     .examples = "  tracetape record --off -o run.ttape ./server &\n"
                 "  tracetape control $! on\n"
+                "  tracetape control $! --filter '!malloc, free'\n"
                 "  tracetape control $! status --json\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
@@ -206,6 +214,53 @@ static uint64_t wait_ns(const struct options *options)
     return options->wait.given ? options->wait.value_ns : DEFAULT_WAIT_NS;
 }
 
+/* NULL: nothing was said. What is none is refused here, with its place. */
+static int take_text(const struct tool_filter *said, bool is_filter, char **text)
+{
+    struct tool_filter_made made;
+    *text = NULL;
+    if (said->count == 0)
+        return TOOL_OK;
+    int status = is_filter ? tool_filter_make(&made, "control", said)
+                           : tool_triggers_make(&made, "control", said);
+    if (status != TOOL_OK)
+        return status;
+    tool_filter_unmake(&made);
+    *text = tool_filter_text(said);
+    return TOOL_OK;
+}
+
+static int print_changed(const ttape_control *control, uint32_t pid, const char *filter,
+                         const char *triggers)
+{
+    struct tool_output out;
+    tool_output_open(&out, STDOUT_FILENO);
+    tool_output_printf(&out, "process %" PRIu32 ": recording", pid);
+    put_output(&out, " into '", ttape_control_output(control));
+    tool_output_printf(&out, " goes by the new %s%s%s\n", filter != NULL ? "filter" : "",
+                       filter != NULL && triggers != NULL ? " and " : "",
+                       triggers != NULL ? "triggers" : "");
+    return tool_output_close(&out);
+}
+
+static int change(const struct options *options, ttape_control *control, uint32_t pid)
+{
+    ttape_error err = {0};
+    char *filter = NULL, *triggers = NULL;
+    uint64_t wait = options->wait.given ? options->wait.value_ns : DEFAULT_WAIT_NS;
+    int status = take_text(&options->filter, true, &filter);
+    if (status == TOOL_OK)
+        status = take_text(&options->on, false, &triggers);
+    if (status == TOOL_OK &&
+        ttape_control_change(control, filter, triggers, wait, &err) != TTAPE_OK)
+        status = tool_fail("process %" PRIu32 ": %s", pid, err.message);
+    if (status == TOOL_OK)
+        status = print_changed(control, pid, filter, triggers);
+    free(filter);
+    free(triggers);
+    return status;
+}
+
 static int send(const struct options *options, uint32_t pid, uint32_t request)
 {
     ttape_error err = {0};
@@ -215,7 +270,9 @@ static int send(const struct options *options, uint32_t pid, uint32_t request)
     if (ttape_control_open(&control, pid, &err) != TTAPE_OK)
         return tool_fail("%s", err.message);
     ttape_control_get_status(control, &before);
-    if (request == REQUEST_STATUS)
+    if (request == REQUEST_CHANGE)
+        status = change(options, control, pid);
+    else if (request == REQUEST_STATUS)
         status = print_status(control, pid, options->json);
     else if (ttape_control_send(control, request, wait_ns(options), &err) != TTAPE_OK)
         status = tool_fail("%s", err.message);
@@ -227,20 +284,31 @@ static int send(const struct options *options, uint32_t pid, uint32_t request)
     return status;
 }
 
+static int run(const struct options *options, int count, char **argv)
+{
+    bool changes = options->filter.count > 0 || options->on.count > 0;
+    uint32_t pid, request = REQUEST_CHANGE;
+    if (count < 1 || (count < 2 && !changes))
+        return tool_usage("control", "control needs a process id and what to do");
+    if (!tool_parse_u32(argv[0], &pid))
+        return tool_usage("control", "'%s' is not a process id", argv[0]);
+    if (count > 1 && changes)
+        return tool_usage("control", "--filter and --on are asked for alone, without '%s'",
+                          argv[1]);
+    if (count > 1 && !find_request(argv[1], &request))
+        return tool_usage("control", "unknown request '%s'", argv[1]);
+    if (options->json && request != REQUEST_STATUS && request != TTAPE_CONTROL_SNAPSHOT)
+        return tool_usage("control", "--json goes with status and snapshot");
+    return send(options, pid, request);
+}
+
 int tool_verb_control(int argc, char **argv)
 {
     int count, status;
     struct options options = {0};
-    uint32_t pid, request;
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
-        return status;
-    if (count < 2)
-        return tool_usage("control", "control needs a process id and what to do");
-    if (!tool_parse_u32(argv[0], &pid))
-        return tool_usage("control", "'%s' is not a process id", argv[0]);
-    if (!find_request(argv[1], &request))
-        return tool_usage("control", "unknown request '%s'", argv[1]);
-    if (options.json && request != REQUEST_STATUS && request != TTAPE_CONTROL_SNAPSHOT)
-        return tool_usage("control", "--json goes with status and snapshot");
-    return send(&options, pid, request);
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) == TOOL_PARSED_GO)
+        status = run(&options, count, argv);
+    tool_filter_close(&options.filter);
+    tool_filter_close(&options.on);
+    return status;
 }
