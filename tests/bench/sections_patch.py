@@ -51,6 +51,8 @@ def left_ways(bench, left):
     return {"native": [plain, LONGER],
             "patched": [*record, bench.work / "patched.ttape", "--", plain, LONGER],
             "hooks": [*hooks, bench.work / "hooked.ttape", "--", hooked, LONGER],
+            "trigger": [*record, bench.work / "trigger.ttape", "--on",
+                        "leaf times 4000000000 do off; outer > 1000s do off", "--", plain, LONGER],
             "plan": [*record, left["plan"], *named, plain, LONGER],
             "hook": [*hooks, left["hook"], *named, hooked, LONGER],
             "recorder": [*record, left["recorder"], "--filter", "below nothing", "--", plain,
@@ -69,6 +71,11 @@ def filters(bench):
     added = {way: max(ns - best["native"], 0.01) for way, ns in best.items()}
     yield Row("a call left out by plan, over native (ns)", f"{best['native']:.2f} native",
               f"{best['plan']:.2f}", added["plan"], 0.5, 0.1)
+    yield Row("a call left out by the hook, over native (ns)", f"{best['native']:.2f} native",
+              f"{best['hook']:.2f}", added["hook"], 0, 0)
+    yield Row("triggers that do not fire, over a call recorded (ns)",
+              f"{best['patched']:.2f} recorded", f"{best['trigger']:.2f}",
+              max(best["trigger"] - best["patched"], 0.01), 1, 0.5)
     for way, kept in (("hook", "hooks"), ("recorder", "patched")):
         yield Row(f"a call left out by the {way}, of one recorded", f"{added[kept]:.1f} ns",
                   f"{added[way]:.1f} ns", added[way] / added[kept], *BOUNDS[way])

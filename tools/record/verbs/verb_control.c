@@ -44,7 +44,7 @@ static const struct tool_command command = {
              "  stop      record nothing more, for good; the program goes on\n"
              "  status    print what the recording is doing",
     .options = table,
-    .examples = "  tracetape record --off -o run.ttape ./server &\n"
+    .examples = "  tracetape record --off --filter '' -o run.ttape ./server &\n"
                 "  tracetape control $! on\n"
                 "  tracetape control $! --filter '!malloc, free'\n"
                 "  tracetape control $! status --json\n",
