@@ -60,7 +60,7 @@ static ttape_status take_argument(struct ttp_filter_parse *p, uint32_t *count)
     struct ttp_filter_scan *s = &p->scan;
     ttape_filter_condition *condition = NULL;
     TTP_TRY(next_condition(p, count, &condition));
-    condition->name = ttp_filter_take_name(s);
+    condition->name = ttp_filter_take_name(s, true);
     if (condition->name.size_bytes == 0)
         return ttp_filter_fail(s, "an argument's name is missing, or arg1, arg2 ...");
     ttp_filter_skip(s);

@@ -39,7 +39,7 @@ ttape_status ttp_filter_fail(const struct ttp_filter_scan *s, const char *messag
  * place matches from a slash of a path on, too. */
 ttape_status ttp_filter_take_pattern(struct ttp_filter_scan *s, bool is_path, ttape_string *out);
 /* A name of a value: letters, digits and _; "" where there is none. */
-ttape_string ttp_filter_take_name(struct ttp_filter_scan *s);
+ttape_string ttp_filter_take_name(struct ttp_filter_scan *s, bool has_fields);
 /* False: none is here. */
 bool ttp_filter_take_operator(struct ttp_filter_scan *s, ttape_filter_operator *out);
 /* What a value is compared with. */

@@ -203,10 +203,17 @@ ttape_status ttp_filter_take_pattern(struct ttp_filter_scan *s, bool is_path, tt
 
 /* ---- names, operators ---- */
 
-ttape_string ttp_filter_take_name(struct ttp_filter_scan *s)
+/* A dot in it stands in front of a field's name. */
+static bool is_dot(const struct ttp_filter_scan *s)
+{
+    return ttp_filter_char(s) == '.' && s->at + 1 < s->end && is_letter(s->at[1]);
+}
+
+ttape_string ttp_filter_take_name(struct ttp_filter_scan *s, bool has_fields)
 {
     const char *begin = s->at;
-    while (is_letter(ttp_filter_char(s)) || (s->at > begin && is_digit(ttp_filter_char(s))))
+    while (is_letter(ttp_filter_char(s)) ||
+           (s->at > begin && (is_digit(ttp_filter_char(s)) || (has_fields && is_dot(s)))))
         s->at++;
     size_t size = (size_t)(s->at - begin);
     char *copy = ttp_region_copy(s->region, begin, size);
@@ -352,7 +359,7 @@ ttape_status ttp_filter_take_operand(struct ttp_filter_scan *s, ttape_filter_con
         return take_any_number(s, out);
     if (is_letter(c)) {
         out->operand = TTAPE_FILTER_WORD;
-        out->text = ttp_filter_take_name(s);
+        out->text = ttp_filter_take_name(s, false);
         return TTAPE_OK;
     }
     if (c != '"' && c != '\'' && c != '/')

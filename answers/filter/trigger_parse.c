@@ -31,7 +31,7 @@ static const char *const signals[] = {
 static ttape_status take_signal(struct ttp_filter_scan *s, uint64_t *number)
 {
     const char *begin = s->at;
-    ttape_string name = ttp_filter_take_name(s);
+    ttape_string name = ttp_filter_take_name(s, false);
     if (name.size_bytes > 3 && memcmp(name.data, "SIG", 3) == 0)
         name = (ttape_string){name.data + 3, name.size_bytes - 3};
     for (uint32_t i = 1; name.size_bytes != 0 && i < sizeof signals / sizeof *signals; i++)
@@ -95,7 +95,7 @@ static ttape_status take_action(struct ttp_filter_scan *s, uint32_t *actions)
                {"checkpoint", TTAPE_TRIGGER_CHECKPOINT},
                {"finish", TTAPE_TRIGGER_FINISH}};
     const char *begin = s->at;
-    ttape_string word = ttp_filter_take_name(s);
+    ttape_string word = ttp_filter_take_name(s, false);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (ttp_text_is(word, all[i].word)) {
             *actions |= all[i].bit;

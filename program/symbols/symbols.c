@@ -544,7 +544,9 @@ static bool take_values(struct tool_symbols *symbols, uint64_t deadline_ms,
                                           .texts = {symbols->name, wire.text_bytes}};
     memcpy(found->places, wire.places, sizeof(found->places));
     errno = EPROTO;
-    return wire.given < TOOL_SYMBOLS_VALUES && wire.returned <= 1 &&
+    return wire.given <= TTP_VALUES_MAX && wire.returned <= TTP_VALUES_MAX &&
+           ttp_value_places_check(wire.places, wire.given) &&
+           ttp_value_places_check(wire.places + wire.given, wire.returned) &&
            take_texts(symbols, wire.text_bytes, 0, deadline_ms);
 }
 

@@ -165,10 +165,11 @@ bool tool_symbols_inlined_between(struct tool_symbols *symbols, struct tool_symb
                                   tool_symbols_take_inlined take, void *context);
 
 /* What a function is given and returns, as far as debug information tells it. */
-#define TOOL_SYMBOLS_VALUES (TTP_VALUES_MAX + 1u)
+#define TOOL_SYMBOLS_VALUES (2u * TTP_VALUES_MAX)
 struct tool_symbols_values {
     uint64_t entry;           /* ELF address */
-    uint32_t given, returned; /* what it returns is behind what it is given */
+    uint32_t given, returned; /* at most TTP_VALUES_MAX each, with fields; what it returns is behind
+                               * what it is given */
     struct ttp_value_place places[TOOL_SYMBOLS_VALUES];
     ttape_string texts; /* borrowed until the next one: tool_symbols_value_next */
 };

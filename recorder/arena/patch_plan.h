@@ -15,13 +15,16 @@
 #ifndef TTP_WRITER_PATCH_PLAN_H
 #define TTP_WRITER_PATCH_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include <tracetape/types.h>
 
 #include "recorder/arena/plan.h"
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       12u
+#define TTP_PATCH_VERSION       13u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -217,8 +220,12 @@ static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
 #define TTP_INLINED_ABOVE 1u
 
 /* What chosen functions are given and return: a section of the choice. Behind the head a row for
- * each function of the plan that has any, by its start; behind them the places of all rows. */
-#define TTP_VALUES_MAX 12u /* of a call, and of a return */
+ * each function of the plan that has any, by its start; behind them the places of all rows. Of a
+ * row first those of what it is given, each with fields behind all that have none; then those of
+ * what it returns, the same. */
+#define TTP_VALUES_MAX      48u  /* of a call, and of a return, with their fields */
+#define TTP_VALUES_FEW      12u  /* as many can be recorded without the thread's texts */
+#define TTP_STRUCTURE_BYTES 512u /* of one that has fields; what is behind them is not read */
 struct ttp_values_head {
     uint64_t at; /* of this section in its file */
     uint32_t row_count, place_count;
@@ -227,7 +234,8 @@ struct ttp_values_row {
     uint32_t start; /* of the function */
     uint32_t first; /* place */
     uint8_t given, returned;
-    uint8_t reserved[2];
+    uint8_t reads; /* some place is not a number in a register or on the stack */
+    uint8_t reserved;
 };
 
 /* Where a value is when the function is entered, or left, and what it is made of. */
@@ -239,11 +247,48 @@ enum ttp_value_at {
     TTP_AT_STACK = 16,       /* so many words above the return address's word and one */
     TTP_AT_STACK_WORDS = 112 /* behind that: the address of such a word */
 };
-struct ttp_value_place {
-    uint8_t type; /* ttape_value_type: bytes are those of one or two places themselves */
-    uint8_t size_bytes;
-    uint8_t at, then; /* the second one's, of bytes only */
+/* Types beside those of the file. What they are made of is a string there. */
+enum ttp_value_made {
+    TTP_VALUE_TEXT = 16, /* of a field: characters in the structure itself */
+    TTP_VALUE_STRING_AT, /* what there is has the address of {address, size}, std::string's, */
+    TTP_VALUE_VIEW_AT,   /* or of {size, address}, std::string_view's, */
+    TTP_VALUE_VIEW,      /* which is in two places */
+    TTP_VALUE_TYPES_END
 };
+struct ttp_value_place {
+    uint8_t type; /* ttape_value_type, or the above: bytes are those of one or two places */
+    uint8_t size_bytes;
+    uint8_t at, then; /* the second one's, of bytes and views only; of a field that is bits, the
+                       * lowest one's number, and how many there are (0: it is none) */
+    uint8_t base;     /* 0, or of a field the number + 1 of the value that it is in, or that points
+                       * there: one of its row's, that is given with it, and no field */
+    uint8_t reserved;
+    uint16_t offset; /* of a field */
+};
+
+/* Fields are behind what they are in, and not further in it than is read. */
+static inline bool ttp_value_places_check(const struct ttp_value_place *places, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ttp_value_place *place = &places[i];
+        bool is_field = place->base != 0;
+        if (place->type >= TTP_VALUE_TYPES_END ||
+            (is_field && (place->at + place->then > 64 || place->base > i ||
+                          places[place->base - 1].base != 0 ||
+                          place->offset + place->size_bytes > TTP_STRUCTURE_BYTES)))
+            return false;
+    }
+    return true;
+}
+
+/* Whether some of them are not numbers in registers or on the stack, or are too many. */
+static inline bool ttp_value_places_read(const struct ttp_value_place *places, uint32_t count)
+{
+    bool reads = count > TTP_VALUES_FEW;
+    for (uint32_t i = 0; i < count; i++)
+        reads |= places[i].base != 0 || places[i].type > TTAPE_VALUE_FLOAT;
+    return reads;
+}
 
 /* The sections of a choice; NULL: it has none. And the choice that a section of values is of. */
 static inline const struct ttp_patch_head *ttp_chosen_inlined(const struct ttp_chosen_head *chosen)
@@ -268,6 +313,6 @@ _Static_assert(sizeof(struct ttp_patch_probe) == 32, "no hidden padding");
 _Static_assert(sizeof(struct ttp_chosen_head) == 96, "no hidden padding");
 _Static_assert(sizeof(struct ttp_values_head) == 16, "no hidden padding");
 _Static_assert(sizeof(struct ttp_values_row) == 12, "no hidden padding");
-_Static_assert(sizeof(struct ttp_value_place) == 4, "no hidden padding");
+_Static_assert(sizeof(struct ttp_value_place) == 8, "no hidden padding");
 
 #endif

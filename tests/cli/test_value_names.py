@@ -12,6 +12,7 @@ import tempfile
 
 BIN = os.environ["TTAPE_BIN"]
 VECTOR = str(pathlib.Path(os.environ["TTAPE_SRC"]) / "spec" / "vectors" / "value-names.ttape")
+FIELDS = VECTOR.replace("names", "fields")
 PAINT = 'paint(path="/a", color=GREEN) = -3'
 ODD = "odd(flags=READ|SYNC, more=9, key=97 'a', at=0x1f00, is_last=true, 7, 8)"
 ODD_RESULT = " = 0x1f00, is_last=true, 7"
@@ -40,6 +41,15 @@ def check_text():
     wants(run("dump", VECTOR), PAINT, ODD, OPEN, ODD_RESULT)
     for verb in ("slow", "tree", "last"):
         wants(run(verb, VECTOR), PAINT, ODD + ODD_RESULT, OPEN)
+
+
+def check_fields():
+    """A field is shown with what it is in, where it is there (F-VNM-11)."""
+    wants(run("dump", FIELDS),
+          'move(p=0x7f00{x=5, name="here"}, s={wide.low=7}, n=3, q.x=9) = {x=5}',
+          "move(p=0x0, s={wide.low=7}, n=3) = 0x0")
+    wants(run("dump", FIELDS, "--filter", "move(p.x=5, s.wide.low>6, arg3=3)"), "p=0x7f00")
+    check("p=0x0" not in run("dump", FIELDS, "--filter", "move(p.x!=6)"), "a field that is absent")
 
 
 def check_call(call, key, what):
@@ -133,6 +143,7 @@ def check_copies(folder):
 
 def main():
     check_text()
+    check_fields()
     check_json()
     check_table()
     with tempfile.TemporaryDirectory() as folder:

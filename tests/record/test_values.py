@@ -12,6 +12,8 @@ import setting
 
 POINTER = r"0x[0-9a-f]+"
 # What a call looks like, as dump has it: P is an address, eight dots are any text.
+RECORD = ('{id=5, name="name", code="code", low=6, middle=-3, color=GREEN, at.x=-2, at.y=9, '
+          "bits=1069547520, number=1.5, wide=-1e-30, next=0x0}")
 C_CALLS = [
     "integers(a=-1, b=-300, c=-70000, d=-5000000000, e=9) = -705102996",
     "unsigneds(a=255, b=65535, c=4000000000, d=18446744073709551615, e=1) = 4000065790",
@@ -21,14 +23,21 @@ C_CALLS = [
     "enums(a=BLUE, b=MINUS, c=true, d=120 'x') = MINUS",
     "enums(a=RED, b=PLUS, c=false, d=121 'y') = PLUS",
     "masks(a=HALF, b=BYTE) = WORD",
-    "packeds(a=P, b=44, c=hex:feffffff050063, d=55) = P",
-    "pairs(a=hex:07000000........0000000000000440, b=hex:0300fcff) = "
-    "hex:0a000000........0000000000000440",
+    r"packeds(a={m=11 '\x0b', n=22, k=33}, b=44, c={n=-2, k=5, m=99 'c'}, d=55) = "
+    r"{m=11 '\x0b', n=119, k=33}",
+    "pairs(a={a=7, b=2.5}, b={x=3, y=-4}) = {a=10, b=2.5}",
     "larges(before=1, a=P, after=2) = P",
-    "unions(a=hex:faffffffffffffff, b=P, c=P, d=P) = -3",
+    "unions(a={l=-6, d=nan}, b=P, c=P, d=P) = -3",
+    f"records(a=P{RECORD}, b={RECORD}, c=1) = 5",
+    f"records(a=0x0, b={RECORD}, c=2) = 2",
+    'records(a=P{id=6, name=0x10, code="", low=0, middle=0, color=RED}, '
+    "b={id=0, name=0x0, ........}, c=3) = 0",
+    f"found(a=P{RECORD}) = P{RECORD}",
+    'fourteen(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8, i=9, j=10, k=11, l=inf, m="thirteen", '
+    "n={x=-2, y=9}) = ........",
     'stacks(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=-8, i="ninth") = 21',
     "many_floats(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8, i=9.5, j=10) = 55.5",
-    "wides(a=P, b=11)",
+    "wides(a=1, b=11)",
     "halves(a=hex:02000000000000000100000000000000, b=12) = hex:0e000000000000000100000000000000",
     'nowhere(a="ends", b=0x10, c=1) = 1',
     "nowhere(a=P, b=0x0, c=2) = 2",
@@ -39,11 +48,17 @@ C_CALLS = [
 ]
 CPP_CALLS = [
     "n::thing::get(this=P, plus=2, k=two) = 9",
-    "n::thing::turn(this=P, p=hex:0300000004000000, q=P) = 7",
-    "by_address(c=P, after=77) = 86",
-    "by_register(k=hex:03000000, after=78) = 81",
-    "returned(v=6) = P",
-    "owned(p=P, more=8, c=P) = 16",
+    "n::thing::turn(this=P, p={x=3, y=4}, q=P{x=3, y=4}) = 7",
+    "by_address(c={v=9}, after=77) = 86",
+    "by_register(k={v=3}, after=78) = 81",
+    "returned(v=6) = {v=6}",
+    "owned(p=P, more=8, c={v=4}) = 16",
+    r'texts(a="lit\x00le", b="llllllllllllllllllll", c="view", d="llllllllllllllllllll") = 31',
+    'texts(a="", b="", c="", d=0x0) = 0',
+    'repeated(n=3) = "xxx"',
+    f'repeated(n=30) = "{30 * "x"}"',
+    'begun(a="begun") = "be"',
+    r'labels(a=P{x=8, y=9, label="lit\x00le", seen="seen"}, b=2) = 10',
     "twice<int>(v=21) = 42",
     "twice<double>(v=1.25) = 2.5",
     "thrown(v=0) = 0",
@@ -115,6 +130,30 @@ def check_choices(checks, work, program):
         checks.equal(len(found), len(wanted), f"{options}: calls")
 
 
+def check_filters(checks, work, program):
+    """Of what was recorded by verbs that read it, and when it is recorded."""
+    trace, some = work / "values.ttape", "records|found|pairs|enums"
+    record(checks, work, program, "--patch", some, "--args")
+    for condition, wanted in (('records(b.name="na*")', [5, 2]), ("records(a.id=6)", [0]),
+                              ("records(b.middle = -3, a=NULL)", [2]),
+                              ("enums(a=BLUE)", ["MINUS"]), ("records(b.color=GREEN, c<2)", [5]),
+                              ("pairs(a.b > 2.25)", ["{a=10"]),
+                              ("records(b.wide<0, b.at.y=9)", [5, 2]), ("pairs(a.c=1)", [])):
+        lines = [f"= {result}" for result in wanted]
+        for verb, options in (("dump", ()), ("slow", ("--first", "-F", "."))):
+            done = setting.run([setting.COMMAND, verb, trace, "--filter", condition, *options],
+                               timeout=60)
+            found = re.findall(r"= (?:-?\w+|{a=\d+)(?=[;,} \n]+|, b)", done.out.decode())
+            checks.equal([one for one in found if one in lines], lines,
+                         f"{verb} --filter {condition}: {done.out}")
+        done = setting.run([setting.COMMAND, "tree", trace, "--filter", condition], timeout=60)
+        calls = re.findall(r"(\d+)  s0e\d+ ", done.out.decode())
+        checks.equal(sum(map(int, calls)), len(wanted), f"tree --filter {condition}: {done.out}")
+    for condition, wanted in (('records(b.name="na*", b.low & 2)', 2), ("records(a.id=6)", 1)):
+        found = record(checks, work, program, "--patch", some, "--filter", condition)
+        checks.equal(len(only(found, "records")), wanted, f"record --filter {condition}")
+
+
 def check_by_hand(checks, work, program):
     found = record(checks, work, program, "--patch", ".",
                    "--args=many_floats@fparg1/f64,fparg8,arg1/i32,retval/f64",
@@ -128,7 +167,9 @@ def check_by_hand(checks, work, program):
              r"stacks(-8, 1 '\x01') = 21"),  # debug information says how wide arg8 is
             (("--args=^stacks$@arg8/i64", "--args=^stacks$@arg8/i8"), "stacks(-8)"),
             (("--args=^stacks$@arg2/i64", "--args"), wide),
-            (("--args=^stacks$@arg2", "--retval=^stacks$"), "stacks(2) = 21")):
+            (("--args=^stacks$@arg2", "--retval=^stacks$"), "stacks(2) = 21"),
+            (("--args=^stacks$@%rsi/i8,%stack+1,arg9/s%stack+3,%r8/u",),
+             'stacks(2, 7, "ninth", 5)')):
         checks.equal(only(record(checks, work, program, "--patch", ".", *options), "stacks"),
                      [wanted], f"by hand: {options}")
     done = setting.run([setting.COMMAND, "record", "-f", "-o", work / "none.ttape", "--patch", ".",
@@ -140,7 +181,8 @@ def check_by_hand(checks, work, program):
     checks.that(any(re.match(r"calloc\(nmemb=3, size=5\) = 0x", line) for line in found),
                 "by hand: a library's function", found)
     for bad in ("x@arg0", "x@arg1/q", "x@fparg9", "x@arg1/i7", "x@retval,retval", "@arg1",
-                "x@arg1,", "x@fparg1/s", "x@arg1/s8", "x@arg1/c32", "("):
+                "x@arg1,", "x@fparg1/s", "x@arg1/s8", "x@arg1/c32", "(",
+                "x@%rbx", "x@%stack+0", "x@%rdi/f64", "x@arg1/i8%xmm0"):
         done = setting.tracetape("record", f"--args={bad}", "--", program)
         checks.equal(done.status, 2, f"--args={bad}: status")
     done = setting.tracetape("record", *(f"--args=f{i}@arg1" for i in range(25)), "--", program)
@@ -170,7 +212,9 @@ def main():
             if label == "gcc -O2":
                 check_choices(checks, work, program)
                 check_by_hand(checks, work, program)
-            cpp = setting.build("p_values_cpp.cc", compiler=compiler, flags=("-g", *flags),
+                check_filters(checks, work, program)
+            cpp = setting.build("p_values_cpp.cc", compiler=compiler,
+                                flags=("-g", "-std=c++17", *flags),
                                 hooks=False, log=False)
             check_all(checks, work, f"C++, {label}", cpp, CPP_CALLS)
         check_hooks(checks, work)

@@ -39,8 +39,52 @@ static void put_odd_values(struct ttest_trace *t)
     ttest_attach(t, 0, values + 3, 3);
 }
 
+/* What a structure in registers is made of, and what one is that an address leads to, or not. */
+static void make_fields(const struct ttest_output *out)
+{
+    struct ttest_trace *t = ttest_begin("value-fields",
+                                        "fields of a structure, of one that is pointed to, and of "
+                                        "a result; two that are not there, one with a dot",
+                                        NULL);
+    static const char *const words[7][2] = {
+        {"p", "struct point *"}, {"s", "struct size"},  {"n", "int"},       {"p.x", "int"},
+        {"p.name", "char *"},    {"s.wide.low", "int"}, {"q.x", "unsigned"}};
+    static const char *const ends[2][2] = {{"", "struct point"}, {".x", "int"}};
+    ttape_value_name names[7] = {{.reserved_count = 0}}, results[2] = {{.reserved_count = 0}};
+    ttest_stream(t, ttest_process(t, 100, TTAPE_NONE, "program"), 100, "main");
+    uint32_t site = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "move");
+    for (uint32_t i = 0; i < 7; i++)
+        names[i] = (ttape_value_name){.name = ttest_string(words[i][0]),
+                                      .type = ttest_string(words[i][1])};
+    for (uint32_t i = 0; i < 2; i++)
+        results[i] =
+            (ttape_value_name){.name = ttest_string(ends[i][0]), .type = ttest_string(ends[i][1])};
+    name_values(
+        t, site,
+        &(ttape_site_values){.enter = names, .enter_count = 7, .exit = results, .exit_count = 2});
+    ttape_value values[7] = {{.type = TTAPE_VALUE_POINTER, .number = 0x7f00},
+                             {.type = TTAPE_VALUE_BYTES, .bytes = ttest_string("\7")},
+                             {.type = TTAPE_VALUE_SIGNED, .number = 3},
+                             {.type = TTAPE_VALUE_SIGNED, .number = 5},
+                             {.type = TTAPE_VALUE_STRING, .bytes = ttest_string("here")},
+                             {.type = TTAPE_VALUE_SIGNED, .number = 7},
+                             {.number = 9}};
+    ttest_enter(t, 0, 10, site);
+    ttest_attach(t, 0, values, 7);
+    ttest_exit(t, 0, 20, site);
+    ttest_attach(t, 0, (ttape_value[]){values[0], values[3]}, 2);
+    values[0].number = 0;
+    values[3] = values[4] = (ttape_value){.type = TTAPE_VALUE_BYTES, .bytes = ttest_string("")};
+    ttest_enter(t, 0, 30, site);
+    ttest_attach(t, 0, values, 6);
+    ttest_exit(t, 0, 40, site);
+    ttest_attach(t, 0, values, 1);
+    ttest_emit_trace(out, t);
+}
+
 void ttest_make_value_names(const struct ttest_output *out)
 {
+    make_fields(out);
     struct ttest_trace *t = ttest_begin(
         "value-names",
         "names of arguments and results, two enumerations, one of which two sites share, "

@@ -10,11 +10,10 @@
 #include "tools/slow/slow_view.h"
 #include "tools/values/value_words.h"
 
-#define LEAST_CALLED_BY   16u /* columns, that it is always there */
-#define PLAIN_CALLED_BY   32u /* the same in files and pipes */
-#define LEAST_FUNCTION    24u /* of what was called */
-#define TRACE_BYTES_MOST  64u
-#define VALUES_BYTES_MOST 200u /* more of a call's values is cut off */
+#define LEAST_CALLED_BY  16u /* columns, that it is always there */
+#define PLAIN_CALLED_BY  32u /* the same in files and pipes */
+#define LEAST_FUNCTION   24u /* of what was called */
+#define TRACE_BYTES_MOST 64u
 
 enum column { DURATION, SELF, ON, OFF, START, TID, CALL, TRACE, FUNCTION, PATH, COLUMN_COUNT };
 
@@ -41,23 +40,26 @@ struct printing {
 /* "name(1, 2) = 3", and what is not usual about its end. */
 static void put_function(struct printing *print, const ttape_longest_call *call)
 {
-    struct tool_output *text = &print->text;
-    text->size_bytes = 0;
+    struct tool_output *text = &print->text, given, returned;
+    tool_output_open(&given, -1);
+    tool_output_open(&returned, -1);
     if (call->argument_count > 0)
-        tool_put_arguments(text, print->view->reader, call->site, call->arguments,
+        tool_put_arguments(&given, print->view->reader, call->site, call->arguments,
                            call->argument_count);
-    tool_put_results(text, print->view->reader, call->site, call->results, call->result_count);
-    size_t size = tool_text_cut(text->data, text->size_bytes, VALUES_BYTES_MOST);
-    const char *cut = size < text->size_bytes ? "..." : "";
+    tool_put_results(&returned, print->view->reader, call->site, call->results, call->result_count);
+    text->size_bytes = 0;
+    tool_put_cut_values(text, &given, &returned);
+    free(given.data);
+    free(returned.data);
     const char *end = call->end == TTAPE_CALL_LEFT      ? " (open at the end)"
                       : call->end == TTAPE_CALL_UNWOUND ? " (unwound)"
                       : call->end == TTAPE_CALL_UNSEEN  ? " (end not seen)"
                       : call->end == TTAPE_CALL_LATE    ? " (exit not seen)"
                       : call->end == TTAPE_CALL_LOST    ? " (end is missing)"
                                                         : "";
-    tool_table_printf(&print->table, TOOL_PLAIN, "%s%.*s%s%s",
-                      tool_site_name(&print->view->names, call->site), (int)size, text->data, cut,
-                      end);
+    tool_table_printf(&print->table, TOOL_PLAIN, "%s%.*s%s",
+                      tool_site_name(&print->view->names, call->site), (int)text->size_bytes,
+                      text->data, end);
 }
 
 static void put_inlined(struct printing *print, uint32_t caller, uint32_t callee)

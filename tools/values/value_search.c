@@ -7,8 +7,7 @@
 #include "tools/values/value_search.h"
 #include "tools/values/value_words.h"
 
-#define SAME_TIME_EVENTS  4096u /* how many events of one time are looked at */
-#define VALUES_BYTES_MOST 200u  /* more of a call's values is cut off */
+#define SAME_TIME_EVENTS 4096u /* how many events of one time are looked at */
 
 void tool_value_search_open(struct tool_value_search *search, ttape_reader *reader)
 {
@@ -121,18 +120,18 @@ void tool_put_found_values(struct tool_value_search *search, struct tool_output 
                            const struct tool_value_call *call)
 {
     ttape_event_item item;
-    struct tool_output text;
+    struct tool_output given, returned;
     if (!find_enter(search, call, &item))
         return;
-    tool_output_open(&text, -1);
+    tool_output_open(&given, -1);
+    tool_output_open(&returned, -1);
     if (item.value_count > 0)
-        tool_put_arguments(&text, search->reader, call->site, item.values, item.value_count);
+        tool_put_arguments(&given, search->reader, call->site, item.values, item.value_count);
     if (find_end(search, call, item.event.depth, &item))
-        tool_put_results(&text, search->reader, call->site, item.values, item.value_count);
-    size_t size = tool_text_cut(text.data, text.size_bytes, VALUES_BYTES_MOST);
-    tool_output_bytes(out, text.data, size);
-    tool_output_text(out, size < text.size_bytes ? "..." : "");
-    free(text.data);
+        tool_put_results(&returned, search->reader, call->site, item.values, item.value_count);
+    tool_put_cut_values(out, &given, &returned);
+    free(given.data);
+    free(returned.data);
 }
 
 void tool_json_found_values(struct tool_value_search *search, struct tool_json *json,

@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "tools/io/dump_values.h"
+#include "tools/io/table.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
 #include "tools/values/parameter_names.h"
 #include "tools/values/value_parts.h"
 #include "tools/values/value_words.h"
+
+#define VALUES_BYTES_MOST 200u /* of a call's values, in a line */
 
 /* ---- names ---- */
 
@@ -209,8 +212,77 @@ void tool_put_value(struct tool_output *out, const ttape_value *value, const tta
         tool_dump_value(out, value);
 }
 
+/* ---- fields (F-VNM-11) ---- */
+
+/* What stands in a field's name behind that of value `base` and a dot; no bytes: it is no field of
+ * that one. */
+static ttape_string field_name(const struct tool_value_names *names, uint32_t base, uint32_t field)
+{
+    ttape_string none = {"", 0};
+    if (names->names == NULL || field >= names->count || base >= names->count)
+        return none;
+    ttape_string outer = names->names[base].name, name = names->names[field].name;
+    size_t size = outer.size_bytes;
+    if (name.size_bytes <= size + 1 || name.data[size] != '.' ||
+        memcmp(name.data, outer.data, size) != 0)
+        return none;
+    return (ttape_string){name.data + size + 1, name.size_bytes - size - 1};
+}
+
+/* It is shown with the value before it that it is in. */
+static bool is_field(const struct tool_value_names *names, uint32_t index)
+{
+    for (uint32_t base = 0; base < index; base++)
+        if (field_name(names, base, index).size_bytes > 0)
+            return true;
+    return false;
+}
+
+static bool is_absent(const ttape_value *value)
+{
+    return value->type == TTAPE_VALUE_BYTES && value->bytes.size_bytes == 0;
+}
+
+/* Of a structure its fields say all; of what points to one, where it is, too. */
+static bool is_structure(const ttape_value *value, const ttape_value_name *name)
+{
+    ttape_string type = name != NULL ? name->type : (ttape_string){"", 0};
+    char last = type.size_bytes > 0 ? type.data[type.size_bytes - 1] : '*';
+    return value->type == TTAPE_VALUE_BYTES || (last != '*' && last != '&');
+}
+
+struct valued {
+    const ttape_value *values;
+    uint32_t count;
+};
+
+/* "0x7ffe10{x=1, y=2}" */
+static void put_with_fields(struct tool_output *out, const struct tool_value_names *names,
+                            const struct valued *all, uint32_t index)
+{
+    const ttape_value_name *type = tool_value_type(names, index);
+    const char *between = "{";
+    uint32_t first = index + 1;
+    while (first < all->count &&
+           (field_name(names, index, first).size_bytes == 0 || is_absent(&all->values[first])))
+        first++;
+    if (first == all->count || !is_structure(&all->values[index], type))
+        tool_put_value(out, &all->values[index], type);
+    for (uint32_t i = first; i < all->count; i++) {
+        ttape_string name = field_name(names, index, i);
+        if (name.size_bytes == 0 || is_absent(&all->values[i]))
+            continue;
+        tool_output_text(out, between);
+        put_text(out, name);
+        tool_output_text(out, "=");
+        tool_put_value(out, &all->values[i], tool_value_type(names, i));
+        between = ", ";
+    }
+    tool_output_text(out, first < all->count ? "}" : "");
+}
+
 static void put_named(struct tool_output *out, struct tool_value_names *names,
-                      const ttape_value *value, uint32_t index, bool shows_name)
+                      const struct valued *all, uint32_t index, bool shows_name)
 {
     char letter = tool_parameter_letter(names->words);
     ttape_string name = tool_next_value_name(names, index);
@@ -218,8 +290,8 @@ static void put_named(struct tool_output *out, struct tool_value_names *names,
         put_text(out, name);
         tool_output_text(out, "=");
     }
-    if (letter == '\0' || !tool_put_kernel_words(out, value, letter))
-        tool_put_value(out, value, tool_value_type(names, index));
+    if (letter == '\0' || !tool_put_kernel_words(out, &all->values[index], letter))
+        put_with_fields(out, names, all, index);
 }
 
 /* False: the site is no system call, or nothing was recorded of it. */
@@ -245,12 +317,15 @@ void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uin
         tool_kernel_put_arguments(out, &call);
         return;
     }
-    tool_output_text(out, "(");
+    const char *between = "(";
     for (uint32_t i = 0; i < count; i++) {
-        tool_output_text(out, i > 0 ? ", " : "");
-        put_named(out, &names, &values[i], i, true);
+        if (is_field(&names, i))
+            continue;
+        tool_output_text(out, between);
+        put_named(out, &names, &(struct valued){values, count}, i, true);
+        between = ", ";
     }
-    tool_output_text(out, ")");
+    tool_output_text(out, count == 0 ? "()" : ")");
 }
 
 /* As ttape_branch_text writes it, and `context --branches-of` takes it. */
@@ -281,7 +356,28 @@ void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint3
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
+        if (is_field(&names, i))
+            continue;
         tool_output_text(out, i > 0 ? ", " : " = ");
-        put_named(out, &names, &values[i], i, i > 0);
+        put_named(out, &names, &(struct valued){values, count}, i, i > 0);
     }
+}
+
+/* ---- both ---- */
+
+static void put_cut(struct tool_output *out, const struct tool_output *text, size_t most,
+                    const char *end)
+{
+    size_t size = tool_text_cut(text->data, text->size_bytes, most);
+    tool_output_bytes(out, text->data, size);
+    tool_output_text(out, size < text->size_bytes ? end : "");
+}
+
+void tool_put_cut_values(struct tool_output *out, const struct tool_output *given,
+                         const struct tool_output *returned)
+{
+    size_t half = VALUES_BYTES_MOST / 2;
+    size_t kept = returned->size_bytes < half ? returned->size_bytes : half;
+    put_cut(out, given, VALUES_BYTES_MOST - kept, "...)");
+    put_cut(out, returned, kept, "...");
 }

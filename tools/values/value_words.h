@@ -35,5 +35,8 @@ void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uin
  * call " = -1 ENOENT (...)"; nothing where there are none. */
 void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                       const ttape_value *values, uint32_t count);
+/* The texts of both, cut where they are long: half of the room is for what is returned. */
+void tool_put_cut_values(struct tool_output *out, const struct tool_output *given,
+                         const struct tool_output *returned);
 
 #endif

@@ -94,6 +94,8 @@ struct passing {
     struct tool_value_registers used;
     bool is_trusted; /* the convention holds */
     bool is_inside;  /* nothing outside of its unit calls it by its name */
+    Dwarf_Die types[TOOL_VALUE_ARGUMENTS];
+    bool has_fields[TOOL_VALUE_ARGUMENTS]; /* that are asked for: not those of every method */
 };
 
 static void add_parameter(struct listing *listing, struct passing *passing, Dwarf_Die *parameter)
@@ -117,8 +119,22 @@ static void add_parameter(struct listing *listing, struct passing *passing, Dwar
         said.at = NOWHERE;
     if (said.at != NOWHERE)
         value.place.at = (uint8_t)said.at;
-    if ((is_passed || said.at != NOWHERE) && function->given < TTP_VALUES_MAX)
-        function->values[function->given++] = value;
+    if ((!is_passed && said.at == NOWHERE) || function->given == TOOL_VALUE_ARGUMENTS)
+        return;
+    tool_value_describe_object(&type, &value);
+    passing->types[function->given] = type;
+    passing->has_fields[function->given] =
+        value.name[0] != '\0' && !dwarf_hasattr_integrate(parameter, DW_AT_artificial);
+    function->values[function->given++] = value;
+}
+
+static void add_fields(struct listing *listing, struct passing *passing)
+{
+    struct tool_elf_function_values *function = &listing->function;
+    for (uint32_t i = 0, count = function->given; i < count; i++)
+        if (passing->has_fields[i])
+            function->given =
+                tool_value_add_fields(&passing->types[i], function->values, i, function->given);
 }
 
 static bool has_parameters(Dwarf_Die *function)
@@ -154,13 +170,16 @@ static void add_result(struct listing *listing, Dwarf_Die *type, bool is_trusted
     struct tool_elf_value *value = &function->values[function->given];
     memset(value, 0, sizeof *value);
     tool_value_describe(type, value);
-    function->returned = is_trusted && tool_value_return(type, &value->place);
+    if (!is_trusted || !tool_value_return(type, &value->place))
+        return;
+    tool_value_describe_object(type, value);
+    function->returned = tool_value_add_fields(type, value, 0, 1);
 }
 
 static void take_function(struct listing *listing, Dwarf_Die *die)
 {
     struct tool_elf_function_values *function = &listing->function;
-    struct passing passing = {{0, 0, 0, false}, false, false};
+    struct passing passing = {.is_trusted = false};
     Dwarf_Addr base, start, end;
     Dwarf_Die type, parameter;
     Dwarf_Addr entry;
@@ -181,6 +200,7 @@ static void take_function(struct listing *listing, Dwarf_Die *die)
         if (dwarf_tag(&parameter) == DW_TAG_formal_parameter)
             add_parameter(listing, &passing, &parameter);
     }
+    add_fields(listing, &passing);
     if (has_type)
         add_result(listing, &type, passing.is_trusted);
     if (function->given + function->returned != 0)

@@ -3,6 +3,7 @@
  *   elf_values.c   functions and their parameters, one after another
  *   value_place.c  in which registers or words of the stack the convention puts them
  *   value_type.c   what a type is called, and what kind of value it has
+ *   value_fields.c fields of structures, and strings that are objects
  *
  * As elf_symbols.h says, this runs in the helper process only: files may be forged. */
 #ifndef TOOL_ELF_VALUES_H
@@ -28,12 +29,12 @@ struct tool_elf_value {
     struct tool_elf_constant constants[TOOL_VALUE_CONSTANTS];
 };
 
-/* Values that cannot be told are left out: those behind them are right all the same. */
+/* Values that cannot be told are left out: those behind them are right all the same. What it
+ * returns is behind what it is given; of both, fields are behind all that have none. */
 struct tool_elf_function_values {
     uint64_t entry;
     uint32_t given, returned;
-    struct tool_elf_value
-        values[TTP_VALUES_MAX + 1]; /* what it returns is behind what it is given */
+    struct tool_elf_value values[2 * TTP_VALUES_MAX];
 };
 
 typedef void (*tool_elf_take_values)(void *context,

@@ -51,17 +51,6 @@ static void put_field(struct classes *c, uint64_t offset, uint64_t size, uint64_
         c->words[0] = MEMORY;
 }
 
-static bool number_of(Dwarf_Die *die, unsigned name, uint64_t *number)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Word word;
-    if (dwarf_attr_integrate(die, name, &attribute) == NULL ||
-        dwarf_formudata(&attribute, &word) != 0)
-        return false;
-    *number = word;
-    return true;
-}
-
 static void classify(struct classes *c, Dwarf_Die *type, uint64_t offset, uint32_t depth);
 
 static void classify_members(struct classes *c, Dwarf_Die *type, uint64_t offset, uint32_t depth)
@@ -80,12 +69,12 @@ static void classify_members(struct classes *c, Dwarf_Die *type, uint64_t offset
             c->is_unknown = true;
             return;
         }
-        if (number_of(&die, DW_AT_data_bit_offset, &bits)) {
+        if (tool_value_attribute(&die, DW_AT_data_bit_offset, &bits)) {
             merge(c, offset + bits / 8, 1, INTEGER);
             continue;
         }
         if (dwarf_hasattr(&die, DW_AT_data_member_location) &&
-            !number_of(&die, DW_AT_data_member_location, &at)) {
+            !tool_value_attribute(&die, DW_AT_data_member_location, &at)) {
             c->is_unknown = true; /* a virtual base */
             return;
         }
@@ -100,7 +89,7 @@ static void classify_base(struct classes *c, Dwarf_Die *type, uint64_t offset, u
 {
     uint64_t encoding = 0;
     const char *name = dwarf_diename(type);
-    (void)number_of(type, DW_AT_encoding, &encoding);
+    (void)tool_value_attribute(type, DW_AT_encoding, &encoding);
     bool is_float = encoding == DW_ATE_float || encoding == DW_ATE_complex_float;
     if (is_float && size == 16 && encoding == DW_ATE_float) {
         bool is_x87 = name != NULL && strcmp(name, "long double") == 0;
@@ -144,7 +133,9 @@ static void classify(struct classes *c, Dwarf_Die *type, uint64_t offset, uint32
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
     case DW_TAG_union_type:
-        if (size > 16)
+        if (dwarf_hasattr(&peeled, DW_AT_declaration))
+            c->is_unknown = true; /* another unit tells of it */
+        else if (size > 16)
             merge(c, offset, size, MEMORY);
         else
             classify_members(c, &peeled, offset, depth);
@@ -186,7 +177,9 @@ static bool is_by_address(Dwarf_Die *type)
     if (!tool_value_peel(type, &peeled) || !is_c_plus_plus(&peeled) ||
         (dwarf_tag(&peeled) != DW_TAG_structure_type && dwarf_tag(&peeled) != DW_TAG_class_type))
         return false;
-    if (number_of(&peeled, DW_AT_calling_convention, &convention))
+    if (tool_value_is_string(&peeled))
+        return true;
+    if (tool_value_attribute(&peeled, DW_AT_calling_convention, &convention))
         return convention == DW_CC_pass_by_reference;
     if (dwarf_hasattr(&peeled, DW_AT_containing_type))
         return true;
@@ -208,7 +201,8 @@ static bool classes_of(Dwarf_Die *type, struct classes *c)
     return !c->is_unknown;
 }
 
-/* On the stack, where it is recorded by its address, or as the word that it is. */
+/* On the stack, where it is recorded by its address, or as the word that it is. Of long double the
+ * address is where it is read. */
 static bool pass_in_memory(struct tool_value_registers *used, uint64_t size, bool is_wide,
                            struct ttp_value_place *place)
 {
@@ -221,7 +215,7 @@ static bool pass_in_memory(struct tool_value_registers *used, uint64_t size, boo
         return false;
     }
     place->at = (uint8_t)(TTP_AT_STACK + word + (is_word ? 0 : TTP_AT_STACK_WORDS));
-    if (!is_word) {
+    if (!is_word && place->type != TTAPE_VALUE_FLOAT) {
         place->type = TTAPE_VALUE_POINTER;
         place->size_bytes = 8;
     }
@@ -273,7 +267,8 @@ bool tool_value_return(Dwarf_Die *type, struct ttp_value_place *place)
     uint8_t *const places[2] = {&place->at, &place->then};
     uint32_t integers = 0, floats = 0;
     if (tool_value_is_returned_in_memory(type)) {
-        *place = (struct ttp_value_place){TTAPE_VALUE_POINTER, 8, TTP_AT_RAX, 0};
+        *place = (struct ttp_value_place){
+            .type = TTAPE_VALUE_POINTER, .size_bytes = 8, .at = TTP_AT_RAX};
         return true;
     }
     if (!classes_of(type, &c) || c.words[0] == MEMORY ||

@@ -36,6 +36,17 @@ uint64_t tool_value_size(Dwarf_Die *type)
     return dwarf_aggregate_size(type, &size) == 0 ? size : 0;
 }
 
+bool tool_value_attribute(Dwarf_Die *die, unsigned name, uint64_t *number)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word word;
+    if (dwarf_attr_integrate(die, name, &attribute) == NULL ||
+        dwarf_formudata(&attribute, &word) != 0)
+        return false;
+    *number = word;
+    return true;
+}
+
 /* -- names -- */
 
 static const char *prefix_of(Dwarf_Die *type)
@@ -229,6 +240,14 @@ static void describe_enumeration(Dwarf_Die *type, struct tool_elf_value *value)
     }
 }
 
+/* As x87 has it: in 16 bytes. */
+static bool is_long_double(Dwarf_Die *type)
+{
+    const char *name = dwarf_diename(type);
+    return name != NULL && strcmp(name, "long double") == 0 && encoding_of(type) == DW_ATE_float &&
+           tool_value_size(type) == 16;
+}
+
 void tool_value_describe(Dwarf_Die *type, struct tool_elf_value *value)
 {
     Dwarf_Die peeled;
@@ -251,7 +270,7 @@ void tool_value_describe(Dwarf_Die *type, struct tool_elf_value *value)
         case DW_ATE_complex_float: value->place.type = TTAPE_VALUE_BYTES; break;
         default: value->place.type = TTAPE_VALUE_UNSIGNED; break;
         }
-        if (size > 8)
+        if (size > 8 && !is_long_double(&peeled))
             value->place.type = TTAPE_VALUE_BYTES;
         break;
     case DW_TAG_structure_type:

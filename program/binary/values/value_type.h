@@ -14,6 +14,17 @@ void tool_value_type_name(Dwarf_Die *type, char name[TOOL_VALUE_TEXT_MAX]);
 void tool_value_describe(Dwarf_Die *type, struct tool_elf_value *value);
 uint64_t tool_value_size(Dwarf_Die *type); /* 0: not known */
 
+/* value_fields.c */
+#define TOOL_VALUE_ARGUMENTS 24u            /* values that are no fields */
+bool tool_value_is_string(Dwarf_Die *type); /* std::string itself */
+/* std::string, std::string_view, or what refers or points to one: the value is its text. */
+void tool_value_describe_object(Dwarf_Die *type, struct tool_elf_value *value);
+/* Puts fields of the value at `base` behind the `count` that are there, which has room for
+ * TTP_VALUES_MAX; returns how many there are then. */
+uint32_t tool_value_add_fields(Dwarf_Die *type, struct tool_elf_value *values, uint32_t base,
+                               uint32_t count);
+bool tool_value_attribute(Dwarf_Die *die, unsigned name, uint64_t *number);
+
 /* value_place.c */
 struct tool_value_registers {
     uint32_t integers, floats, words; /* that are used */

@@ -103,11 +103,17 @@ static bool check_values(const struct ttp_chosen_head *head)
         head->values.bytes != sizeof(*values) + (uint64_t)values->row_count * sizeof(*rows) +
                                   (uint64_t)values->place_count * sizeof(struct ttp_value_place))
         return false;
-    for (uint32_t i = 0; i < values->row_count; i++)
-        if ((i > 0 && rows[i].start <= rows[i - 1].start) || rows[i].given > TTP_VALUES_MAX ||
-            rows[i].returned > TTP_VALUES_MAX ||
-            (uint64_t)rows[i].first + rows[i].given + rows[i].returned > values->place_count)
+    const struct ttp_value_place *places =
+        (const struct ttp_value_place *)(rows + values->row_count);
+    for (uint32_t i = 0; i < values->row_count; i++) {
+        const struct ttp_values_row *row = &rows[i];
+        if ((i > 0 && row->start <= rows[i - 1].start) || row->given > TTP_VALUES_MAX ||
+            row->returned > TTP_VALUES_MAX ||
+            (uint64_t)row->first + row->given + row->returned > values->place_count ||
+            !ttp_value_places_check(places + row->first, row->given) ||
+            !ttp_value_places_check(places + row->first + row->given, row->returned))
             return false;
+    }
     return true;
 }
 

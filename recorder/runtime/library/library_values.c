@@ -65,13 +65,13 @@ void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t
     const struct ttp_library_function *known = find_function(function);
     const char *letters = known != NULL && known->is_given_wanted ? known->letters : NULL;
     struct ttp_call_values values = {.has_types = true};
-    struct ttp_call_wish wish = {0};
+    uint32_t strings = 0;
     for (uint32_t i = 0; letters != NULL && i < TTP_CALL_ARGUMENTS && letters[1 + i] != '\0'; i++) {
         set(&values, i, letters[1 + i], ttp_probe_saved(sp, places[i]));
-        wish.strings |= (uint32_t)(letters[1 + i] == 's') << i;
+        strings |= (uint32_t)(letters[1 + i] == 's') << i;
         values.count++;
     }
-    ttp_call_texts_wished(&values, &wish, sp);
+    ttp_call_texts_strings(&values, strings, sp);
     ttp_probe_enter_with(function, call_site, sp, &values);
     ttp_call_texts_done(&values);
 }
@@ -81,12 +81,10 @@ void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t 
     const struct ttp_library_function *known = find_function(function);
     const char *letters = known != NULL && known->is_returned_wanted ? known->letters : NULL;
     struct ttp_call_values values = {.has_types = true};
-    struct ttp_call_wish wish = {0};
     if (letters != NULL && letters[0] != 'v') {
         set(&values, 0, letters[0], ttp_probe_saved(sp, TTP_SAVED_RAX));
         values.count = 1;
-        wish.strings = letters[0] == 's';
-        ttp_call_texts_wished(&values, &wish, sp);
+        ttp_call_texts_strings(&values, letters[0] == 's', sp);
     }
     ttp_probe_exit_with(function, call_site, sp, &values);
     ttp_call_texts_done(&values);

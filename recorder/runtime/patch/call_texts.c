@@ -202,31 +202,54 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     values->texts = texts;
 }
 
-static void keep_bytes(struct ttp_call_texts *texts, uint32_t i, const uint64_t words[2],
-                       uint32_t size)
+bool ttp_call_texts_begin(struct ttp_call_values *values, uint32_t count, uintptr_t sp)
 {
-    if (texts->used + size > sizeof(texts->bytes))
-        return;
-    for (uint32_t k = 0; k < size; k++)
-        texts->bytes[texts->used + k] = (uint8_t)(words[k / 8] >> k % 8 * 8);
-    add_text(texts, i, TTAPE_VALUE_BYTES, size);
+    struct ttp_call_texts *texts = begin_texts(sp);
+    if (texts == NULL)
+        return false;
+    texts->call_sp = 0; /* of no system call */
+    for (uint32_t i = TTP_CALL_VALUES_MAX; i < count && i < TTP_VALUES_MAX; i++)
+        texts->types[i] = TTAPE_VALUE_UNSIGNED;
+    values->texts = texts;
+    return true;
 }
 
-void ttp_call_texts_wished(struct ttp_call_values *values, const struct ttp_call_wish *wish,
-                           uintptr_t sp)
+void ttp_call_text_read(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
 {
-    struct ttp_call_texts *texts = (wish->strings | wish->bytes) == 0 ? NULL : begin_texts(sp);
-    if (texts == NULL)
+    read_string(texts, i, from);
+}
+
+void ttp_call_text_sized(struct ttp_call_texts *texts, uint32_t i, uint64_t from, uint64_t size)
+{
+    uint32_t wanted = size < TTP_CALL_STRING_MAX ? (uint32_t)size : TTP_CALL_STRING_MAX;
+    if (texts->used + wanted > sizeof(texts->bytes) || (from == 0 && wanted != 0))
         return;
-    texts->call_sp = 0; /* of no system call */
+    if (wanted == 0 || read_bytes(texts->bytes + texts->used, from, wanted) == wanted)
+        add_text(texts, i, TTAPE_VALUE_STRING, wanted);
+}
+
+void ttp_call_text_keep(struct ttp_call_texts *texts, uint32_t i, uint32_t type,
+                        const uint8_t *bytes, uint32_t size)
+{
+    if (texts->used + size > sizeof(texts->bytes))
+        size = 0;
+    for (uint32_t k = 0; k < size; k++)
+        texts->bytes[texts->used + k] = bytes[k];
+    add_text(texts, i, type, size);
+}
+
+uint32_t ttp_call_bytes_read(uint8_t *into, uint64_t from, uint32_t count)
+{
+    return read_bytes(into, from, count);
+}
+
+void ttp_call_texts_strings(struct ttp_call_values *values, uint32_t strings, uintptr_t sp)
+{
+    if (strings == 0 || !ttp_call_texts_begin(values, values->count, sp))
+        return;
     for (uint32_t i = 0; i < values->count; i++)
-        if ((wish->strings >> i & 1) != 0) {
-            read_string(texts, i, values->numbers[i]);
-        } else if ((wish->bytes >> i & 1) != 0) {
-            uint64_t words[2] = {values->numbers[i], wish->seconds[i]};
-            keep_bytes(texts, i, words, wish->sizes[i]);
-        }
-    values->texts = texts;
+        if ((strings >> i & 1) != 0)
+            read_string(values->texts, i, values->numbers[i]);
 }
 
 bool ttp_call_word_read(uintptr_t at, uint64_t *word)

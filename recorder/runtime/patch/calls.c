@@ -119,8 +119,11 @@ static void put_values(uint64_t *place, const struct ttp_call_values *values)
     const struct ttp_call_texts *texts = values->texts;
     for (uint32_t i = 0; i < values->count; i++) {
         if (!is_text(values, i)) {
-            put_byte(&p, values->has_types ? values->types[i] : (uint8_t)values->type);
-            put_number(&p, values->numbers[i], 8);
+            bool is_more = i >= TTP_CALL_VALUES_MAX; /* then there are texts */
+            put_byte(&p, is_more             ? texts->kinds[i]
+                         : values->has_types ? values->types[i]
+                                             : (uint8_t)values->type);
+            put_number(&p, is_more ? texts->numbers[i] : values->numbers[i], 8);
             continue;
         }
         put_byte(&p, (uint8_t)texts->types[i]);

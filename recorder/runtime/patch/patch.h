@@ -103,24 +103,31 @@ struct ttp_call_texts {
     uint64_t user_sp; /* 0: nobody uses it */
     uint64_t call_sp; /* of the last call that fills a buffer, and which it is */
     uint32_t call_number;
-    uint32_t used;                       /* of bytes */
-    uint32_t types[TTP_CALL_VALUES_MAX]; /* of values with bytes; TTAPE_VALUE_UNSIGNED: none */
-    uint32_t at[TTP_CALL_VALUES_MAX], sizes[TTP_CALL_VALUES_MAX];
+    uint32_t used;                  /* of bytes */
+    uint32_t types[TTP_VALUES_MAX]; /* of values with bytes; TTAPE_VALUE_UNSIGNED: none */
+    uint32_t at[TTP_VALUES_MAX], sizes[TTP_VALUES_MAX];
+    uint64_t numbers[TTP_VALUES_MAX]; /* of values that ttp_call_values has no room for */
+    uint8_t kinds[TTP_VALUES_MAX];
+    uint8_t area[TTP_STRUCTURE_BYTES]; /* a structure, while its fields are taken */
     uint8_t bytes[2 * TTP_CALL_STRING_MAX + TTP_CALL_DATA_MAX];
 };
 /* Sets values->texts where there is something to read. */
 void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp);
 void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
                            uintptr_t sp);
-/* Values, by their bits: which are addresses of strings; which are bytes by themselves, the first
- * eight in their number. */
-struct ttp_call_wish {
-    uint32_t strings, bytes;
-    uint8_t sizes[TTP_CALL_VALUES_MAX];
-    uint64_t seconds[TTP_CALL_VALUES_MAX];
-};
-void ttp_call_texts_wished(struct ttp_call_values *values, const struct ttp_call_wish *wish,
-                           uintptr_t sp);
+/* Of those values whose bits are set, which are addresses of strings. */
+void ttp_call_texts_strings(struct ttp_call_values *values, uint32_t strings, uintptr_t sp);
+/* Sets values->texts for so many values, of no system call; false: there is none to be had. */
+bool ttp_call_texts_begin(struct ttp_call_values *values, uint32_t count, uintptr_t sp);
+/* Value i is a string of the program's, which ends with a zero, or has that size; it stays a number
+ * where nothing can be read. */
+void ttp_call_text_read(struct ttp_call_texts *texts, uint32_t i, uint64_t from);
+void ttp_call_text_sized(struct ttp_call_texts *texts, uint32_t i, uint64_t from, uint64_t size);
+/* Value i is these bytes, up to TTP_STRUCTURE_BYTES. */
+void ttp_call_text_keep(struct ttp_call_texts *texts, uint32_t i, uint32_t type,
+                        const uint8_t *bytes, uint32_t size);
+/* How many bytes of the program's memory there were; the page that ends it is read, too. */
+uint32_t ttp_call_bytes_read(uint8_t *into, uint64_t from, uint32_t count);
 bool ttp_call_word_read(uintptr_t at, uint64_t *word); /* false: there is no memory */
 void ttp_call_texts_done(struct ttp_call_values *values);
 

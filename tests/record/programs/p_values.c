@@ -1,6 +1,7 @@
 /* Functions that are given, and return, one value of each kind that C has; what they are given is
  * in test_values.py. Built with and without optimisation, by two compilers. */
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,25 @@ union number {
     double d;
 };
 typedef const char *text;
+struct point {
+    short x, y;
+};
+struct record {
+    int id;
+    text name;
+    char code[4]; /* without a zero */
+    unsigned low : 3;
+    signed int middle : 5;
+    enum color color;
+    struct point at;
+    union {
+        unsigned bits;
+        float number;
+    };
+    long double wide;
+    struct record *next;
+    long list[2];
+};
 typedef unsigned int counter;
 
 FUNCTION int integers(signed char a, short b, int c, long d, long long e)
@@ -129,6 +149,22 @@ FUNCTION int nowhere(const char *a, const char *b, int c)
     BARRIER;
     return a != b ? c : 0;
 }
+FUNCTION int records(const struct record *a, struct record b, int c)
+{
+    BARRIER;
+    return a == NULL ? c : b.id;
+}
+FUNCTION struct record *found(struct record *a)
+{
+    BARRIER;
+    return a;
+}
+FUNCTION long fourteen(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k,
+                       long double l, text m, struct point n)
+{
+    BARRIER;
+    return a + b + c + d + e + f + g + h + i + j + k + (long)l + (m != NULL) + n.x;
+}
 FUNCTION void nothing(void) { BARRIER; }
 FUNCTION long above(void)
 {
@@ -156,6 +192,10 @@ static void at_the_end(void)
     if (two == MAP_FAILED)
         return;
     munmap(two + page, page);
+    struct record *cut = (struct record *)(void *)(two + page - offsetof(struct record, at));
+    cut->id = 6;
+    cut->name = (text)16;
+    records(cut, *(struct record *)(void *)two, 3);
     memset(two, 'z', page);
     memcpy(two + page - 5, "ends", 5);
     nowhere(two + page - 5, (const char *)16, 1);
@@ -173,6 +213,15 @@ int main(int argc, char **argv)
     union number number = {.l = -6};
     static char buffer[] = "buffer";
     int list[3] = {1, 2, 3};
+    static struct record record = {.id = 5,
+                                   .name = "name",
+                                   .code = {'c', 'o', 'd', 'e'},
+                                   .low = 6,
+                                   .middle = -3,
+                                   .color = GREEN,
+                                   .at = {-2, 9},
+                                   .number = 1.5f,
+                                   .wide = -1e-30L};
     integers(-1, -300, -70000, -5000000000, 9);
     unsigneds(255, 65535, 4000000000u, UINT64_MAX, 1);
     floats(1.5f, -2.25, 3, 1e-40f);
@@ -189,6 +238,10 @@ int main(int argc, char **argv)
     many_floats(1, 2, 3, 4, 5, 6, 7, 8, 9.5f, 10);
     wides(1.0L, 11);
     halves((__int128)1 << 64 | 2, 12);
+    records(&record, record, 1);
+    records(NULL, record, 2);
+    found(&record);
+    fourteen(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1e4932L, "thirteen", record.at);
     at_the_end();
     nothing();
     above();

@@ -1,5 +1,7 @@
 // What C++ passes in ways of its own; what is passed is in test_values.py.
 #include <memory>
+#include <string>
+#include <string_view>
 
 #define FUNCTION __attribute__((noinline))
 #define BARRIER  __asm__ volatile("" ::: "memory")
@@ -69,6 +71,40 @@ FUNCTION int thrown(int v)
         throw v;
     return v;
 }
+struct labelled : point {
+    std::string label;
+    std::string_view seen;
+};
+FUNCTION std::size_t texts(const std::string &a, std::string b, std::string_view c,
+                           const std::string *d)
+{
+    BARRIER;
+    return a.size() + b.size() + c.size() + (d != nullptr);
+}
+FUNCTION std::string repeated(int n)
+{
+    BARRIER;
+    return std::string(static_cast<std::size_t>(n), 'x');
+}
+FUNCTION std::string_view begun(std::string_view a)
+{
+    BARRIER;
+    return a.substr(0, 2);
+}
+FUNCTION int labels(const labelled &a, int b)
+{
+    BARRIER;
+    return a.x + b;
+}
+
+static std::size_t strings()
+{
+    const std::string little("lit\0le", 6), large(20, 'l');
+    const labelled one{{8, 9}, little, "seen"};
+    return texts(little, large, "view", &large) + texts("", "", "", nullptr) +
+           repeated(3).size() + repeated(30).size() + begun("begun").size() +
+           static_cast<std::size_t>(labels(one, 2));
+}
 
 int main()
 {
@@ -83,5 +119,5 @@ int main()
     } catch (int v) {
         sum += v;
     }
-    return sum == 0;
+    return sum == 0 || strings() == 0;
 }

@@ -13,7 +13,7 @@ static const char *specification_of(const char *text)
 {
     const char *at = strrchr(text, '@');
     return at != NULL && (strncmp(at, "@arg", 4) == 0 || strncmp(at, "@fparg", 6) == 0 ||
-                          strncmp(at, "@retval", 7) == 0)
+                          strncmp(at, "@retval", 7) == 0 || strncmp(at, "@%", 2) == 0)
                ? at
                : NULL;
 }
@@ -31,10 +31,40 @@ static bool take_number(const char **text, uint32_t most, uint32_t *number)
     return value <= most;
 }
 
-/* "arg2", "fparg1" or "retval". */
+/* "%rdi", "%xmm1", "%stack+2", of which 1 is the word above the return address. */
+static bool take_register(const char **text, struct ttp_value_place *place)
+{
+    static const char *const names[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9", "%rax"};
+    uint32_t number;
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t size = strlen(names[i]);
+        if (strncmp(*text, names[i], size) == 0) {
+            *text += size;
+            place->at = (uint8_t)i;
+            return place->type != TTAPE_VALUE_FLOAT;
+        }
+    }
+    if (strncmp(*text, "%xmm", 4) == 0 && (*text)[4] >= '0' && (*text)[4] < '0' + (char)FLOATS) {
+        place->type = TTAPE_VALUE_FLOAT;
+        place->at = (uint8_t)(TTP_AT_XMM + (uint32_t)((*text)[4] - '0'));
+        *text += 5;
+        return place->size_bytes == 0 || place->size_bytes >= 4;
+    }
+    if (strncmp(*text, "%stack+", 7) != 0)
+        return false;
+    *text += 7;
+    if (!take_number(text, TTP_AT_STACK_WORDS, &number))
+        return false;
+    place->at = (uint8_t)(TTP_AT_STACK + number - 1);
+    return true;
+}
+
+/* "arg2", "fparg1", "retval", or a register. */
 static bool take_place(const char **text, struct ttp_value_place *place, bool *is_result)
 {
     uint32_t number;
+    if (**text == '%')
+        return take_register(text, place);
     *is_result = strncmp(*text, "retval", 6) == 0;
     if (*is_result) {
         *text += 6;
@@ -119,7 +149,7 @@ static void move_bits(struct tool_record_hand *hand, uint32_t from, uint32_t to)
 static void note_kind(struct tool_record_hand *hand, const char *at,
                       const struct ttp_value_place *place, bool is_result)
 {
-    uint32_t bit = UINT32_C(1) << (is_result ? TTP_VALUES_MAX : hand->given);
+    uint32_t bit = UINT32_C(1) << (is_result ? TOOL_HAND_VALUES : hand->given);
     if (*at != '/' && place->type != TTAPE_VALUE_FLOAT)
         hand->untyped |= bit;
     if (at[0] == '/' && at[1] == 'c')
@@ -143,8 +173,9 @@ bool tool_record_hand_parse(const char *text, struct tool_record_hand *hand)
         is_fine = is_fine && take_place(&at, &place, &is_result);
         if (is_fine)
             note_kind(hand, at, &place, is_result);
-        is_fine = is_fine && take_kind(&at, &place, is_result) && (*at == ',' || *at == '\0') &&
-                  (is_result ? hand->returned == 0 : hand->given < TTP_VALUES_MAX);
+        is_fine = is_fine && take_kind(&at, &place, is_result) &&
+                  (*at != '%' || take_register(&at, &place)) && (*at == ',' || *at == '\0') &&
+                  (is_result ? hand->returned == 0 : hand->given < TOOL_HAND_VALUES);
         if (is_fine && is_result) {
             result = place;
             hand->returned = 1;
@@ -153,7 +184,7 @@ bool tool_record_hand_parse(const char *text, struct tool_record_hand *hand)
         }
     } while (is_fine && *at == ',');
     hand->places[hand->given] = result;
-    move_bits(hand, TTP_VALUES_MAX, hand->given);
+    move_bits(hand, TOOL_HAND_VALUES, hand->given);
     if (is_fine)
         hand->text = tool_copy_text(text, strlen(text));
     else
@@ -191,7 +222,7 @@ void tool_record_hand_add(struct tool_record_hand *hand, const struct tool_recor
 {
     for (uint32_t i = 0; i < more->given; i++) {
         uint32_t at = tool_record_hand_find(hand, &more->places[i]);
-        if (at == TTP_VALUES_MAX)
+        if (at == TOOL_HAND_VALUES)
             continue;
         if (at == hand->given) {
             hand->places[at + 1] = hand->places[at]; /* what it returns */

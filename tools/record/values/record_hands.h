@@ -3,7 +3,8 @@
  *     REGEX@arg1/i32,arg2/s,fparg1/64,retval/u8
  *
  * argN is the N-th number or address that it is given, fpargN the N-th floating-point number, in
- * the order of the calling convention. Behind the slash: i, u, x (signed, unsigned, a pointer) with
+ * the order of the calling convention; %rdi, %xmm1 and %stack+1 are where a value is, instead of
+ * argN or behind it and its type. Behind the slash: i, u, x (signed, unsigned, a pointer) with
  * 8, 16, 32 or 64 bits (64), d as i, c a character, s a string, p a pointer, f32, f64. Without a
  * slash debug information says what it is, and else it is a number of 64 bits. What several of
  * these say of one function adds up.
@@ -17,13 +18,14 @@
 #include "recorder/arena/patch_plan.h"
 #include "tools/record/rules/record_rules.h"
 
+#define TOOL_HAND_VALUES 24u /* of what a function is given */
 struct tool_record_hand {
     struct tool_patterns names;
     uint8_t given, returned;
-    bool is_used;                                      /* it is of a function that was found */
-    char *text;                                        /* as it was said */
-    struct ttp_value_place places[TTP_VALUES_MAX + 1]; /* what it returns is last */
-    uint32_t untyped, characters;                      /* bits by place */
+    bool is_used;                                        /* it is of a function that was found */
+    char *text;                                          /* as it was said */
+    struct ttp_value_place places[TOOL_HAND_VALUES + 1]; /* what it returns is last */
+    uint32_t untyped, characters;                        /* bits by place */
 };
 
 bool tool_record_is_by_hand(const char *text);

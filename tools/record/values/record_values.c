@@ -16,7 +16,7 @@
 
 struct tool_record_known_values {
     struct tool_record_place place;
-    struct tool_symbols_values values; /* its texts are ours */
+    struct tool_record_said_texts values; /* its texts are ours */
     uint32_t wanted;
 };
 
@@ -162,7 +162,7 @@ static void know(struct making *m, const struct tool_symbols_values *found, uint
         .place = tool_record_place_of(
             (ttape_string){(const char *)m->given->head.build_id, m->given->head.build_id_bytes},
             found->entry),
-        .values = *found,
+        .values = {found->given, found->returned, found->texts},
         .wanted = wanted};
     known.values.texts.data = tool_copy_text(found->texts.data, found->texts.size_bytes);
     (void)pthread_mutex_lock(&values->lock);
@@ -261,8 +261,12 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
     uint32_t row_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         m.rows[i].start = tool_patch_function_at(given, i).start;
-        if (m.rows[i].given + m.rows[i].returned != 0)
-            m.rows[row_count++] = m.rows[i];
+        if (m.rows[i].given + m.rows[i].returned == 0)
+            continue;
+        const struct ttp_value_place *places = m.places + m.rows[i].first;
+        m.rows[i].reads = ttp_value_places_read(places, m.rows[i].given) ||
+                          ttp_value_places_read(places + m.rows[i].given, m.rows[i].returned);
+        m.rows[row_count++] = m.rows[i];
     }
     size_t row_bytes = row_count * sizeof *m.rows, place_bytes = m.count * sizeof *m.places;
     struct ttp_values_head *head = NULL;

@@ -54,27 +54,43 @@ static void put_said(struct list *into, const struct tool_record_hand *hand, uin
     struct ttp_value_place place = hand->places[number];
     bool is_character = (hand->characters >> number & 1) != 0;
     for (uint32_t i = from; i < end && (hand->untyped >> number & 1) != 0; i++)
-        if (known->places[i].at == place.at && known->places[i].type != TTAPE_VALUE_BYTES)
+        if (known->places[i].base == 0 && known->places[i].at == place.at &&
+            known->places[i].type != TTAPE_VALUE_BYTES)
             place = known->places[i];
     put_place(into, &place,
               is_character ? (ttape_string){character, sizeof character}
                            : (ttape_string){nameless, sizeof nameless});
 }
 
+/* Fields stay where what they are in is as debug information has it. */
+static void put_fields(struct list *into, const struct list *known, uint32_t given,
+                       const bool *is_typed)
+{
+    for (uint32_t i = 0; i < given; i++) {
+        uint32_t base = known->places[i].base;
+        if (base != 0 && !is_typed[base - 1] && into->count < TTP_VALUES_MAX)
+            put_place(into, &known->places[i], known->texts[i]);
+    }
+}
+
 static void put_given(struct list *into, const struct tool_record_hand *hand,
                       const struct list *known, uint32_t given, bool is_all)
 {
-    bool is_said[TOOL_SYMBOLS_VALUES] = {false};
+    bool is_said[TOOL_HAND_VALUES + 1] = {false}, is_typed[TTP_VALUES_MAX] = {false};
     for (uint32_t i = 0; i < given && is_all; i++) {
+        if (known->places[i].base != 0)
+            continue;
         uint32_t number = tool_record_hand_find(hand, &known->places[i]);
-        bool is_typed = number < hand->given && (hand->untyped >> number & 1) == 0;
-        put_place(into, is_typed ? &hand->places[number] : &known->places[i], known->texts[i]);
+        is_typed[i] = number < hand->given && (hand->untyped >> number & 1) == 0;
+        put_place(into, is_typed[i] ? &hand->places[number] : &known->places[i], known->texts[i]);
         if (number < hand->given)
             is_said[number] = true;
     }
     for (uint32_t i = 0; i < hand->given; i++)
         if (!is_said[i] && into->count < TTP_VALUES_MAX)
             put_said(into, hand, i, known, 0, given);
+    if (is_all)
+        put_fields(into, known, given, is_typed);
 }
 
 static void join_texts(struct tool_record_said *said, const struct list *list)
@@ -108,8 +124,9 @@ void tool_record_said_make(struct tool_record_said *said, const struct tool_reco
     bool is_all = (wanted & TTAPE_VALUES_RETURNED) != 0 && known.count > given;
     if (hand->returned != 0 && !(is_all && (hand->untyped >> hand->given & 1) != 0))
         put_said(&list, hand, hand->given, &known, given, known.count);
-    else if (is_all)
-        put_place(&list, &known.places[given], known.texts[given]);
+    else
+        for (uint32_t i = given; i < known.count && is_all; i++)
+            put_place(&list, &known.places[i], known.texts[i]);
     said->values.returned = list.count - said->values.given;
     memcpy(said->values.places, list.places, sizeof list.places);
     join_texts(said, &list);

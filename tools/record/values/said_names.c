@@ -39,7 +39,7 @@ static bool take_value(struct tool_record_value_names *names, ttape_string *text
 }
 
 bool tool_record_value_names_of(struct tool_record_value_names **names,
-                                const struct tool_symbols_values *said, bool with_given,
+                                const struct tool_record_said_texts *said, bool with_given,
                                 ttape_site_values *out)
 {
     ttape_string texts = said->texts;
