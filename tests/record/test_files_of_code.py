@@ -2,6 +2,7 @@
 """`syscalls --by file`: files by path and by descriptor, through dup, numbers that are used again,
 folders and forks; the operations, the code that they come from, errors by name; both engines."""
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -55,6 +56,21 @@ def check_odd(checks, place):
     checks.that(all("p50_ns" not in row for row in rows if row["calls"] < 3), "of few none")
 
 
+def check_decoded(checks, engine, trace):
+    """`--list -y`: through copies, children and what is executed."""
+    text = setting.tracetape("syscalls", "--list", "-y", trace).out.decode()
+    for line, times in ((r"write\(\d+<app\.log>, ", 7), (r"read\(\d+<folder/inside>, ", 2),
+                        (r'openat\(\d+<folder>, "inside", O_RDONLY\) = \d+<folder/inside>\n', 1),
+                        (r"dup\(\d+<app\.log>\) = \d+<app\.log>\n", 1),
+                        (r"close\(\d+<socket>\) = 0\n", 1), (r"close\(\d+<other>\) = 0\n", 1),
+                        (r"fcntl\(\d+, F_GETFD\) = -1 EBADF", 2),
+                        (r"fcntl\(\d+<app\.log>, F_GETFD\) = 0\n", 1)):
+        checks.equal(len(re.findall(r"\texit\t" + line, text)), times, f"{engine} -y: {line}")
+    only = setting.tracetape("syscalls", "--list", "-y", "--calls", "read", trace).out.decode()
+    checks.equal(only.count("<folder/inside>"), 4, f"{engine} -y: of some calls")
+    checks.that("<" not in setting.tracetape("syscalls", "--list", trace).out.decode(), "not asked")
+
+
 def main():
     setting.need_syscalls()
     checks = setting.Checks("files of code")
@@ -65,7 +81,8 @@ def main():
         (place / "folder" / "inside").write_bytes(b"abc")
         for engine in ("in-process", "ptrace"):
             done = setting.run([setting.COMMAND, "syscalls", "--by", "file", "--json", "--engine",
-                                engine, "--report", "found.json", "--", program], cwd=place)
+                                engine, "--report", "found.json", "-o", f"{engine}.ttape",
+                                "--", program], cwd=place)
             checks.equal(done.status, 0, f"{engine}: status")
             told = json.loads((place / "found.json").read_text())
             for file, call, function, calls, errors in WANTED:
@@ -78,7 +95,9 @@ def main():
             text = (place / "found.txt").read_text()
             checks.that("5 ENOENT" in text and "1 EEXIST" in text and "app.log" not in text,
                         f"{engine}: what failed", text)
+            check_decoded(checks, engine, place / f"{engine}.ttape")
         check_odd(checks, place)
+    checks.equal(setting.tracetape("syscalls", "-y", "x.ttape").status, 2, "-y without --list")
     for words in (["--list"], ["--path", "/"], ["--through", "main"]):
         done = setting.tracetape("syscalls", "--by", "file", *words, "x.ttape")
         checks.equal(done.status, 2, f"--by file {words}")

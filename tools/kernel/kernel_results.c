@@ -119,6 +119,20 @@ static bool put_own_result(struct tool_output *out, const struct tool_call_value
     return true;
 }
 
+/* By their letters nothing is known of results: these are the kernel's numbers. */
+static bool returns_descriptor(const struct tool_call_values *call)
+{
+    static const uint16_t numbers[] = {2,   32,  33,  41,  43,  85,  213, 253, 257, 282,
+                                       283, 284, 288, 289, 290, 291, 292, 294, 298, 300,
+                                       304, 319, 323, 425, 428, 430, 434, 437, 438};
+    uint64_t what = call->argument_count > 1 ? tool_call_number_at(call, 1) : 0;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        if (call->number == numbers[i])
+            return true;
+    return call->number == KERNEL_CALL_FCNTL && call->argument_count > 1 &&
+           (what == KERNEL_F_DUPFD || what == KERNEL_F_DUPFD_CLOEXEC);
+}
+
 void tool_kernel_put_result(struct tool_output *out, const struct tool_call_values *call)
 {
     if (call->result_count == 0)
@@ -132,6 +146,8 @@ void tool_kernel_put_result(struct tool_output *out, const struct tool_call_valu
     else if (!put_own_result(out, call, (uint64_t)result))
         tool_output_printf(out, "%" PRId64 "%s", result,
                            result == 0 && is_waiting(call->number) ? " (Timeout)" : "");
+    if (result >= 0 && returns_descriptor(call))
+        tool_kernel_put_descriptor(out, call, (int32_t)result);
     if (result > 0 && is_waiting(call->number))
         tool_kernel_put_waited(out, call);
 }

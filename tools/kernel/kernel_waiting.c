@@ -9,13 +9,15 @@
 #define MOST    32u
 #define MASK_AT 16u
 
-static void put_polled(struct tool_output *out, ttape_string bytes, uint64_t count)
+static void put_polled(struct tool_output *out, const struct tool_call_values *call,
+                       ttape_string bytes, uint64_t count)
 {
     tool_output_text(out, "[");
     for (uint64_t i = 0; i < count && i < MOST; i++) {
         ttape_string one = tool_part_piece(bytes, (size_t)i * POLLFD, POLLFD);
         int64_t descriptor = tool_part_signed(one, 0, 4);
         tool_output_printf(out, "%s{fd=%" PRId64, i > 0 ? ", " : "", descriptor);
+        tool_kernel_put_descriptor(out, call, (int32_t)descriptor);
         if (descriptor >= 0) {
             tool_output_text(out, ", events=");
             (void)tool_kernel_put_flags(out, (char)('T' | 0x80), tool_part_number(one, 4, 2));
@@ -25,7 +27,8 @@ static void put_polled(struct tool_output *out, ttape_string bytes, uint64_t cou
     tool_output_text(out, count > MOST ? ", ...]" : "]");
 }
 
-static void put_polled_ready(struct tool_output *out, ttape_string bytes)
+static void put_polled_ready(struct tool_output *out, const struct tool_call_values *call,
+                             ttape_string bytes)
 {
     const char *between = "";
     tool_output_text(out, "[");
@@ -33,8 +36,9 @@ static void put_polled_ready(struct tool_output *out, ttape_string bytes)
         uint64_t events = tool_part_number(bytes, i + 6, 2);
         if (events == 0)
             continue;
-        tool_output_printf(out, "%s{fd=%" PRId64 ", revents=", between,
-                           tool_part_signed(bytes, i, 4));
+        tool_output_printf(out, "%s{fd=%" PRId64, between, tool_part_signed(bytes, i, 4));
+        tool_kernel_put_descriptor(out, call, (int32_t)tool_part_signed(bytes, i, 4));
+        tool_output_text(out, ", revents=");
         (void)tool_kernel_put_flags(out, (char)('T' | 0x80), events);
         tool_output_text(out, "}");
         between = ", ";
@@ -91,7 +95,7 @@ bool tool_part_put_waiting(struct tool_output *out, const struct tool_part *part
     const struct tool_call_values *call = part->call;
     uint64_t next = tool_call_number_at(call, part->index + 1);
     if (part->letter == 'p' && bytes.size_bytes >= POLLFD)
-        put_polled(out, bytes, (uint32_t)next);
+        put_polled(out, part->call, bytes, (uint32_t)next);
     else if (part->letter == 'e' && bytes.size_bytes >= EVENT)
         put_event(out, bytes);
     else if (part->letter == 'E' && bytes.size_bytes >= EVENT)
@@ -125,7 +129,7 @@ void tool_kernel_put_ready(struct tool_output *out, const struct tool_call_value
                        (part->letter == 't' || part->letter == 'v');
         if (part->letter == 'p' && part->filled.size_bytes > 0) {
             tool_output_text(out, before);
-            put_polled_ready(out, part->filled);
+            put_polled_ready(out, call, part->filled);
         } else if (is_set) {
             tool_output_printf(out, "%s%s", before, names[part->index]);
             put_set(out, part->filled, (int32_t)tool_call_number_at(call, 0));

@@ -111,6 +111,13 @@ static bool put_filled(struct tool_output *out, const struct tool_call_values *c
     return true;
 }
 
+void tool_kernel_put_descriptor(struct tool_output *out, const struct tool_call_values *call,
+                                int32_t descriptor)
+{
+    if (call->descriptors != NULL && descriptor >= 0)
+        call->descriptors->put(call->descriptors->context, out, descriptor);
+}
+
 static void put_plain(struct tool_output *out, const struct tool_call_values *call, uint32_t i,
                       char letter)
 {
@@ -136,6 +143,8 @@ static void put_plain(struct tool_output *out, const struct tool_call_values *ca
         tool_output_text(out, "NULL");
     else
         tool_kernel_put_number(out, letter, value->number);
+    if (letter == 'f' || letter == 'a')
+        tool_kernel_put_descriptor(out, call, (int32_t)value->number);
 }
 
 /* ---- calls ---- */

@@ -14,10 +14,17 @@
 
 #include "tools/command/output.h"
 
+/* Says what a descriptor is: strace -y's "</etc/passwd>". */
+struct tool_kernel_descriptors {
+    void (*put)(void *context, struct tool_output *out, int32_t descriptor);
+    void *context;
+};
+
 struct tool_call_values {
     uint64_t number; /* of the call: its site's address */
     const ttape_value *arguments, *results;
     uint32_t argument_count, result_count;
+    const struct tool_kernel_descriptors *descriptors; /* NULL: they are numbers */
 };
 
 /* A letter (kernel_calls.h) for each argument that this call has; a blank: it is not asked for. */
@@ -29,6 +36,9 @@ bool tool_kernel_has_descriptor(const struct tool_call_values *call, int32_t des
 
 /* One argument, by its letter (kernel_calls.h). */
 void tool_kernel_put_number(struct tool_output *out, char letter, uint64_t value);
+/* Behind the number of a descriptor what it is, where that is asked for. */
+void tool_kernel_put_descriptor(struct tool_output *out, const struct tool_call_values *call,
+                                int32_t descriptor);
 /* "(AT_FDCWD, ...)"; nothing where no arguments were recorded. */
 void tool_kernel_put_arguments(struct tool_output *out, const struct tool_call_values *call);
 /* " = -1 ENOENT (No such file or directory)"; nothing where no result was recorded. */

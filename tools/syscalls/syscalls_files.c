@@ -1,10 +1,8 @@
 /* System calls by file: a row for each file, call and code path.
  *
- *   call -> its path, or its descriptor's file -> row (file, call, code path) -> table, JSON
- *   open, dup, close                           -> files of descriptors, by process */
+ *   call -> its path, or its descriptor's file -> row (file, call, code path) -> table, JSON */
 #include "tools/syscalls/syscalls_files.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +19,8 @@
 #include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
+#include "tools/syscalls/syscalls_descriptors.h"
 
-#define NO_FILE         UINT32_MAX
-#define PARENTS         64u /* processes that a descriptor may come from */
 #define ERROR_FIRST     (-4095)
 #define LEAST_FILE      16u /* columns */
 #define LEAST_CALLERS   18u
@@ -44,150 +41,32 @@ struct error {
 };
 
 struct tool_sys_files {
-    char **names;
+    struct tool_sys_descriptors *known;
     struct row *rows;
     struct error *errors;
-    size_t name_count, name_capacity, row_count, row_capacity, error_count, error_capacity;
-    struct tool_names name_places, row_places;
-    struct ttp_key_map descriptors;
+    size_t row_count, row_capacity, error_count, error_capacity;
+    struct tool_names row_places;
     struct tool_sys_sizes sizes; /* by row */
     uint64_t without;            /* calls that are about no file */
 };
 
 struct tool_sys_files *tool_sys_files_open(void)
 {
-    return tool_allocate(1, sizeof(struct tool_sys_files));
+    struct tool_sys_files *files = tool_allocate(1, sizeof(*files));
+    files->known = tool_sys_descriptors_open();
+    return files;
 }
 
 void tool_sys_files_close(struct tool_sys_files *files)
 {
     if (files == NULL)
         return;
-    for (size_t i = 0; i < files->name_count; i++)
-        free(files->names[i]);
-    free(files->names);
+    tool_sys_descriptors_close(files->known);
     free(files->rows);
     free(files->errors);
-    tool_names_close(&files->name_places);
     tool_names_close(&files->row_places);
-    tool_map_close(&files->descriptors);
     tool_sys_sizes_close(&files->sizes);
     free(files);
-}
-
-/* ---- files ---- */
-
-static uint32_t name_of(struct tool_sys_files *files, const char *text, size_t size)
-{
-    bool is_new;
-    uint32_t *place = tool_names_find(&files->name_places, text, size, &is_new);
-    if (!is_new)
-        return *place;
-    tool_grow((void **)&files->names, &files->name_capacity, files->name_count + 1,
-              sizeof(*files->names));
-    char *copy = tool_allocate(size + 1, 1);
-    memcpy(copy, text, size);
-    files->names[files->name_count] = copy;
-    return *place = (uint32_t)files->name_count++;
-}
-
-static uint32_t *descriptor_at(struct tool_sys_files *files, uint32_t process, int32_t descriptor)
-{
-    return tool_map_at(&files->descriptors, (uint64_t)process << 32 | (uint32_t)descriptor,
-                       NO_FILE);
-}
-
-/* Its process's, or what a process had it as that started this one. */
-static uint32_t file_of(struct tool_sys *view, uint32_t process, int32_t descriptor)
-{
-    ttape_process info;
-    for (unsigned i = 0; i < PARENTS; i++) {
-        uint32_t found = *descriptor_at(view->files, process, descriptor);
-        if (found != NO_FILE || ttape_reader_get_process(view->reader, process, &info) != TTAPE_OK)
-            return found;
-        process = info.parent;
-    }
-    return NO_FILE;
-}
-
-/* A path below a folder whose descriptor is known. */
-static uint32_t path_in(struct tool_sys *view, uint32_t process, const ttape_value *folder,
-                        ttape_string path)
-{
-    uint32_t base = NO_FILE;
-    if (folder != NULL && (int32_t)folder->number >= 0 &&
-        (path.size_bytes == 0 || path.data[0] != '/'))
-        base = file_of(view, process, (int32_t)folder->number);
-    if (base == NO_FILE)
-        return name_of(view->files, path.data, path.size_bytes);
-    struct tool_output text;
-    tool_output_open(&text, -1);
-    tool_output_text(&text, view->files->names[base]);
-    tool_output_text(&text, path.size_bytes > 0 ? "/" : "");
-    tool_output_bytes(&text, path.data, path.size_bytes);
-    uint32_t file = name_of(view->files, text.data, text.size_bytes);
-    free(text.data);
-    return file;
-}
-
-static uint32_t unknown_file(struct tool_sys_files *files, int32_t descriptor)
-{
-    static const char *const usual[] = {"(standard input)", "(standard output)",
-                                        "(standard error)"};
-    char text[40];
-    if (descriptor >= 0 && descriptor < 3)
-        return name_of(files, usual[descriptor], strlen(usual[descriptor]));
-    int size = snprintf(text, sizeof(text), "(descriptor %" PRId32 ")", descriptor);
-    return name_of(files, text, (size_t)size);
-}
-
-/* NO_FILE: it is about none. */
-static uint32_t find_file(struct tool_sys *view, uint32_t process,
-                          const struct tool_call_values *call)
-{
-    const char *letters = tool_kernel_letters(call);
-    const ttape_value *folder = NULL;
-    for (uint32_t i = 0; letters[i] != '\0' && i < call->argument_count; i++) {
-        const ttape_value *value = &call->arguments[i];
-        if (letters[i] == 'a')
-            folder = value;
-        else if (letters[i] == 's' && value->type == TTAPE_VALUE_STRING)
-            return path_in(view, process, folder, value->bytes);
-        else if (letters[i] == 'f') {
-            uint32_t file = file_of(view, process, (int32_t)value->number);
-            return file != NO_FILE ? file : unknown_file(view->files, (int32_t)value->number);
-        }
-    }
-    return NO_FILE;
-}
-
-static bool begins(const char *name, const char *start)
-{
-    return strncmp(name, start, strlen(start)) == 0;
-}
-
-/* What a call that succeeded does to descriptors. */
-static void follow(struct tool_sys *view, uint32_t process, const char *name, uint32_t file,
-                   const struct tool_call_values *call, int64_t result)
-{
-    struct tool_sys_files *files = view->files;
-    char kind[40];
-    bool is_copy =
-        begins(name, "dup") || (strcmp(name, "fcntl") == 0 && call->argument_count > 1 &&
-                                ((uint32_t)call->arguments[1].number == F_DUPFD ||
-                                 (uint32_t)call->arguments[1].number == F_DUPFD_CLOEXEC));
-    if (begins(name, "open") || strcmp(name, "creat") == 0 || is_copy) {
-        *descriptor_at(files, process, (int32_t)result) = file;
-    } else if (begins(name, "socket") || begins(name, "accept") || begins(name, "epoll_create") ||
-               begins(name, "eventfd") || begins(name, "timerfd_create") ||
-               begins(name, "memfd_create") || begins(name, "inotify_init")) {
-        int size = snprintf(kind, sizeof(kind), "(%s)", name);
-        if (strcmp(name, "socketpair") != 0)
-            *descriptor_at(files, process, (int32_t)result) =
-                name_of(files, kind, (size_t)size < sizeof(kind) ? (size_t)size : sizeof(kind) - 1);
-    } else if (strcmp(name, "close") == 0 && call->argument_count > 0) {
-        *descriptor_at(files, process, (int32_t)call->arguments[0].number) = NO_FILE;
-    }
 }
 
 /* ---- rows ---- */
@@ -259,13 +138,16 @@ void tool_sys_files_add(struct tool_sys *view, const struct tool_sys_kept *kept,
     (void)ttape_reader_get_stream(view->reader, step->stream, &stream);
     const struct tool_call_values words = {.number = tool_kernel_number_of(&site),
                                            .arguments = kept->values,
-                                           .argument_count = kept->count};
+                                           .argument_count = kept->count,
+                                           .results = step->values,
+                                           .result_count = has_returned ? step->value_count : 0};
     int64_t result = has_returned ? (int64_t)step->values[0].number : 0;
-    uint32_t process = stream.stream.process, file = find_file(view, process, &words);
+    uint32_t process = stream.stream.process,
+             file = tool_sys_descriptors_find(view, view->files->known, process, &words);
     view->has_arguments |= kept->count > 0;
     bool has_failed = result < 0 && result >= ERROR_FIRST;
     if (is_asked && (!view->asked.failed || has_failed)) {
-        if (file == NO_FILE)
+        if (file == TOOL_SYS_NO_FILE)
             view->files->without++;
         else
             count(view->files,
@@ -274,7 +156,8 @@ void tool_sys_files_add(struct tool_sys *view, const struct tool_sys_kept *kept,
                   call, result);
     }
     if (has_returned && !has_failed)
-        follow(view, process, tool_site_name(&view->names, call->site), file, &words, result);
+        tool_sys_descriptors_follow(view->files->known, process,
+                                    tool_site_name(&view->names, call->site), file, &words, result);
 }
 
 /* ---- forms ---- */
@@ -335,7 +218,7 @@ static void put_percentile(const struct tool_sys_files *files, size_t row, doubl
 /* Of a long path its end tells more, where a terminal has no room for it. */
 static void put_file(const struct tool_sys_files *files, uint32_t file, struct tool_output *text)
 {
-    const char *name = files->names[file];
+    const char *name = tool_sys_descriptors_text(files->known, file);
     size_t size = strlen(name), at = 0;
     if (tool_terminal_columns() > 0 && size > FILE_BYTES_MOST + strlen("..."))
         at = size - FILE_BYTES_MOST;
@@ -403,7 +286,7 @@ static void put_json_row(struct tool_sys *view, struct tool_json *json, const st
     const struct tool_sys_files *files = view->files;
     char buffer[TOOL_SYS_NAME_BYTES];
     tool_json_begin(json, NULL, '{');
-    tool_json_text(json, "file", files->names[row->file]);
+    tool_json_text(json, "file", tool_sys_descriptors_text(files->known, row->file));
     tool_json_text(json, "call",
                    tool_site_name(&view->names, view->functions.functions[row->site].site));
     tool_json_begin(json, "path", '['); /* innermost first */

@@ -7,6 +7,7 @@
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_parts.h"
 #include "tools/kernel/kernel_words.h"
+#include "tools/syscalls/syscalls_descriptors.h"
 #include "tools/syscalls/syscalls_files.h"
 
 #define SIGNAL_FACT "tracetape:signal_info"
@@ -147,21 +148,47 @@ static uint64_t number_of(const struct tool_sys *view, uint32_t number)
     return site.kind == TTAPE_SITE_SYSCALL ? tool_kernel_number_of(&site) : TOOL_KERNEL_NONE;
 }
 
+/* Of the process that a step is of. */
+struct decoding {
+    struct tool_sys *view;
+    uint32_t process;
+};
+
+static void put_descriptor(void *context, struct tool_output *out, int32_t descriptor)
+{
+    const struct decoding *decoding = context;
+    tool_sys_descriptors_put(decoding->view, decoding->view->descriptors, out, decoding->process,
+                             descriptor);
+}
+
+static struct decoding decode(struct tool_sys *view, const ttape_call_step *step)
+{
+    ttape_stream_info stream = {0};
+    (void)ttape_reader_get_stream(view->reader, step->stream, &stream);
+    return (struct decoding){view, stream.stream.process};
+}
+
 uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step, uint32_t node,
-                             const ttape_call *call)
+                             const ttape_call *call, bool is_shown)
 {
     struct tool_output *out = view->out;
+    struct decoding decoding = decode(view, step);
+    const struct tool_kernel_descriptors descriptors = {put_descriptor, &decoding};
     const struct tool_call_values words = {.number = number_of(view, call->site),
                                            .arguments = step->values,
-                                           .argument_count = step->value_count};
-    if (view->asked.failed || view->files != NULL)
-        return keep_values(view, step, node);
+                                           .argument_count = step->value_count,
+                                           .descriptors =
+                                               view->descriptors != NULL ? &descriptors : NULL};
+    uint64_t number = keep_values(view, step, node);
+    view->kept[number - 1].is_hidden = !is_shown;
+    if (view->asked.failed || view->files != NULL || !is_shown)
+        return number;
     put_start(view, step, "enter");
     tool_output_text(out, tool_site_name(&view->names, call->site));
     tool_kernel_put_arguments(out, &words);
     put_path(view, node);
     tool_output_text(out, "\n");
-    return keep_values(view, step, node);
+    return number;
 }
 
 static bool is_execution(uint64_t number)
@@ -169,24 +196,44 @@ static bool is_execution(uint64_t number)
     return number == tool_kernel_number("execve") || number == tool_kernel_number("execveat");
 }
 
+/* What it does to descriptors, behind its arguments, and in front of what it returns. */
+static void follow(struct tool_sys *view, const struct decoding *decoding, const ttape_call *call,
+                   const struct tool_call_values *words)
+{
+    bool has_failed = words->result_count == 0 || ((int64_t)words->results[0].number < 0 &&
+                                                   (int64_t)words->results[0].number > -4096);
+    if (view->descriptors == NULL || words->number == TOOL_KERNEL_NONE || has_failed)
+        return;
+    uint32_t file = tool_sys_descriptors_find(view, view->descriptors, decoding->process, words);
+    tool_sys_descriptors_follow(view->descriptors, decoding->process,
+                                tool_site_name(&view->names, call->site), file, words,
+                                (int64_t)words->results[0].number);
+}
+
 void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call,
                         uint64_t number, bool is_shown)
 {
     struct tool_output *out = view->out;
     struct tool_sys_kept *kept = &view->kept[number - 1];
+    struct decoding decoding = decode(view, step);
+    const struct tool_kernel_descriptors descriptors = {put_descriptor, &decoding};
     bool is_seen = call->end == TTAPE_CALL_RETURNED;
     const struct tool_call_values words = {.number = number_of(view, call->site),
                                            .arguments = kept->values,
                                            .argument_count = kept->count,
                                            .results = step->values,
-                                           .result_count = is_seen ? step->value_count : 0};
+                                           .result_count = is_seen ? step->value_count : 0,
+                                           .descriptors =
+                                               view->descriptors != NULL ? &descriptors : NULL};
     if (view->files != NULL) {
-        tool_sys_files_add(view, kept, step, call,
-                           view->asked.chosen == NULL || view->asked.chosen[call->site] != 0);
-    } else if (is_shown) {
+        tool_sys_files_add(view, kept, step, call, !kept->is_hidden);
+    } else if (!is_shown || kept->is_hidden) {
+        follow(view, &decoding, call, &words);
+    } else {
         put_start(view, step, is_seen ? "exit" : "left");
         tool_output_text(out, tool_site_name(&view->names, call->site));
         tool_kernel_put_arguments(out, &words);
+        follow(view, &decoding, call, &words);
         if (is_seen)
             tool_kernel_put_result(out, &words);
         else /* one that executed a program worked; of others nothing came */

@@ -66,7 +66,8 @@ struct tool_sys_kept {
     ttape_value *values; /* NULL: nobody uses this one */
     char *text;          /* of strings */
     uint32_t count;
-    uint32_t node; /* the path to it */
+    uint32_t node;  /* the path to it */
+    bool is_hidden; /* it only says what descriptors are */
 };
 
 /* A call that is open. */
@@ -122,9 +123,10 @@ struct tool_sys {
     struct tool_sys_sum *by_function, *by_module; /* the last is of no module */
     struct tool_sys_sizes sizes;                  /* of what `shown` is of */
     uint64_t begin_count;
-    uint64_t start_ns;            /* the trace's first event */
-    struct tool_output *out;      /* of the list */
-    struct tool_sys_files *files; /* in its place, or NULL */
+    uint64_t start_ns;                        /* the trace's first event */
+    struct tool_output *out;                  /* of the list */
+    struct tool_sys_files *files;             /* in its place, or NULL */
+    struct tool_sys_descriptors *descriptors; /* of a list that says what they are; else NULL */
     struct tool_sys_kept *kept;
     size_t kept_count, kept_capacity;
     bool has_arguments; /* of some call that was asked */
@@ -240,7 +242,7 @@ void tool_sys_put_known(const struct tool_sys *view, struct tool_output *out);
 
 /* One line for each end of a call; `node`: the path to it. Returns a number for its end, not 0. */
 uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step, uint32_t node,
-                             const ttape_call *call);
+                             const ttape_call *call, bool is_shown);
 void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call,
                         uint64_t number, bool is_shown);
 /* Signals, and ends of threads, where the event is one and all calls are listed. */

@@ -21,8 +21,6 @@ struct walking {
 
 static bool is_chosen(const struct tool_sys *view, const ttape_site *site, uint32_t number)
 {
-    if (view->files != NULL) /* all of them say what descriptors are */
-        return site->kind == TTAPE_SITE_SYSCALL;
     return view->asked.chosen != NULL ? view->asked.chosen[number] != 0
                                       : site->kind == TTAPE_SITE_SYSCALL;
 }
@@ -40,6 +38,12 @@ static bool has_arguments(struct tool_sys *view, const ttape_call_step *step,
                                            .argument_count = step->value_count};
     return (view->asked.path == NULL || tool_kernel_has_path(&words, view->asked.path)) &&
            (descriptor == NULL || tool_kernel_has_descriptor(&words, (int32_t)descriptor->value));
+}
+
+/* All of them say what descriptors are. */
+static bool is_follower(const struct tool_sys *view, const ttape_site *site)
+{
+    return (view->files != NULL || view->descriptors != NULL) && site->kind == TTAPE_SITE_SYSCALL;
 }
 
 /* `below` is the call that it was made in; NULL: none. */
@@ -62,12 +66,14 @@ static void begin_call(struct walking *walk, const ttape_call *below, ttape_call
         node = tool_sys_path_node(view, site.path);
     if (view->is_live && !walk->has_started)
         call->user[WORD_NUMBER] = tool_sys_resume(view, call);
-    else if (is_chosen(view, &site, call->site) && call->kind == TTAPE_EVENT_ENTER &&
-             has_arguments(view, walk->step, &site)) {
+    else if (call->kind == TTAPE_EVENT_ENTER) {
         bool has_stack = in_function || site.path != 0;
-        call->user[WORD_NUMBER] = view->asked.list
-                                      ? tool_sys_list_enter(view, walk->step, node, call)
-                                      : tool_sys_begin(view, node, call->site, has_stack);
+        bool is_asked =
+            is_chosen(view, &site, call->site) && has_arguments(view, walk->step, &site);
+        if (view->asked.list && (is_asked || is_follower(view, &site)))
+            call->user[WORD_NUMBER] = tool_sys_list_enter(view, walk->step, node, call, is_asked);
+        else if (is_asked)
+            call->user[WORD_NUMBER] = tool_sys_begin(view, node, call->site, has_stack);
     }
     call->user[WORD_IN_FUNCTION] = in_function || site.kind == TTAPE_SITE_FUNCTION;
     bool is_step =

@@ -14,6 +14,7 @@
 #include "tools/filter/filtered_input.h"
 #include "tools/kernel/kernel_choice.h"
 #include "tools/syscalls/syscalls_command.h"
+#include "tools/syscalls/syscalls_descriptors.h"
 #include "tools/syscalls/syscalls_files.h"
 #include "tools/syscalls/syscalls_view.h"
 
@@ -28,7 +29,7 @@ struct options {
     struct tool_id depth, limit, descriptor;
     struct tool_time interval;
     enum tool_name_style names;
-    bool application, failed, list, summary, expand, json, no_pager;
+    bool application, failed, list, decodes, summary, expand, json, no_pager;
     bool is_of_command; /* that was run for it */
     int fd;             /* where the report goes */
     uint64_t memory_bytes;
@@ -70,6 +71,8 @@ static const struct tool_option table[] = {
      TOOL_AT(depth)},
     {"limit", 'n', "N", "at most N rows", tool_parse_id, TOOL_AT(limit)},
     {"list", 0, NULL, "each call's two ends, in the order of time", NULL, TOOL_AT(list)},
+    {"decode-fds", 'y', NULL, "of --list: what descriptors are, as strace -y has it", NULL,
+     TOOL_AT(decodes)},
     {"summary", 0, NULL, "the table that strace -c prints", NULL, TOOL_AT(summary)},
     TOOL_GROUP("Of a command, or of a process that runs"),
     {"attach", 0, "PID", "record a process that runs, until it ends or Ctrl-C", tool_parse_u32,
@@ -303,7 +306,10 @@ static int read_and_print(const struct options *options, struct tool_sys *view,
     }
     open_output(options, &out, !options->no_pager);
     view->out = &out;
+    view->descriptors = options->decodes ? tool_sys_descriptors_open() : NULL;
     status = tool_sys_read(view, selection);
+    tool_sys_descriptors_close(view->descriptors);
+    view->descriptors = NULL;
     note_arguments(options, view);
     if (status != TOOL_CANNOT && !view->has_listed)
         status = say_none(options, view, selection, status);
@@ -483,6 +489,8 @@ static int check_options(struct options *options)
     if (options->recording.session.calls.measure != NULL &&
         (options->summary || options->list || is_format(options, "dot")))
         return tool_usage("syscalls", "--measure is for tables, JSON and folded stacks");
+    if (options->decodes && !options->list)
+        return tool_usage("syscalls", "--decode-fds goes with --list");
     if (options->summary && strcmp(by, "call") != 0)
         return tool_usage("syscalls", "--summary is of calls");
     if (options->interval.given && tool_filter_is_given(&options->kept))

@@ -1,6 +1,7 @@
 /* Opens, copies, inherits and closes descriptors, and fails: which file each is about is known. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,8 +36,17 @@ __attribute__((noinline)) void reads_below(const char *folder)
     close(at);
 }
 
-int main(void)
+/* What is executed has one of these descriptors, and not the other one. */
+static void ask(char **numbers)
 {
+    _exit(fcntl(atoi(numbers[1]), F_GETFD) != 0 || fcntl(atoi(numbers[2]), F_GETFD) >= 0);
+}
+
+int main(int argc, char **argv)
+{
+    char kept[16], gone[16];
+    if (argc > 2)
+        ask(argv);
     int log = open("app.log", O_CREAT | O_WRONLY | O_TRUNC, 0600), copy = dup(log);
     close(log);
     int other = open("other", O_CREAT | O_WRONLY, 0600); /* it has the number of the first */
@@ -48,7 +58,13 @@ int main(void)
     close(end);
     if (fork() == 0) {
         writes(copy, 4);
-        _exit(0);
+        close(other);
+        (void)fcntl(other, F_GETFD);
+        (void)snprintf(kept, sizeof(kept), "%d", copy);
+        (void)snprintf(gone, sizeof(gone), "%d", open("folder/inside", O_RDONLY | O_CLOEXEC));
+        execl("/proc/self/exe", "again", kept, gone, (char *)NULL);
+        _exit(9);
     }
-    return wait(NULL) < 0;
+    int status = 1;
+    return wait(&status) < 0 || status != 0;
 }
