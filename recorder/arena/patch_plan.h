@@ -262,8 +262,8 @@ struct ttp_value_place {
                        * lowest one's number, and how many there are (0: it is none) */
     uint8_t base;     /* 0, or of a field the number + 1 of the value that it is in, or that points
                        * there: one of its row's, that is given with it, and no field */
-    uint8_t reserved;
-    uint16_t offset; /* of a field */
+    uint8_t is_pointed; /* of a field: what it is in is not passed itself */
+    uint16_t offset;    /* of a field */
 };
 
 /* Fields are behind what they are in, and not further in it than is read. */
@@ -286,7 +286,8 @@ static inline bool ttp_value_places_read(const struct ttp_value_place *places, u
 {
     bool reads = count > TTP_VALUES_FEW;
     for (uint32_t i = 0; i < count; i++)
-        reads |= places[i].base != 0 || places[i].type > TTAPE_VALUE_FLOAT;
+        reads |=
+            places[i].base != 0 || places[i].type > TTAPE_VALUE_FLOAT || places[i].size_bytes > 8;
     return reads;
 }
 

@@ -100,7 +100,7 @@ def record(checks, work, program, *options):
 
 
 def check_all(checks, work, label, program, wanted):
-    found = record(checks, work, program, "--args", "--patch", ".")
+    found = record(checks, work, program, "--args=.", "--patch", ".")
     for call in wanted:
         pattern = expression(call)
         near = [line for line in found if line.startswith(call.split("(", 1)[0])]
@@ -133,7 +133,10 @@ def check_choices(checks, work, program):
 def check_filters(checks, work, program):
     """Of what was recorded by verbs that read it, and when it is recorded."""
     trace, some = work / "values.ttape", "records|found|pairs|enums"
-    record(checks, work, program, "--patch", some, "--args")
+    found = record(checks, work, program, "--patch", some, "--args")
+    checks.that(re.fullmatch(expression(f"records(a=P, b={RECORD}, c=1) = 5"),
+                             only(found, "records")[0]), "of all functions: what is passed", found)
+    record(checks, work, program, "--patch", some, "--args=.")
     for condition, wanted in (('records(b.name="na*")', [5, 2]), ("records(a.id=6)", [0]),
                               ("records(b.middle = -3, a=NULL)", [2]),
                               ("enums(a=BLUE)", ["MINUS"]), ("records(b.color=GREEN, c<2)", [5]),

@@ -121,6 +121,7 @@ struct fields {
     struct tool_elf_value *values;
     uint32_t base, count, capacity, dies_left;
     bool is_pair; /* it is in registers */
+    bool is_pointed;
 };
 
 /* Where something is: behind which name, and how far from the structure's beginning. */
@@ -159,6 +160,7 @@ static void add_field(struct fields *f, const struct tool_elf_value *value, uint
     *own = *value;
     own->place.offset = (uint16_t)offset;
     own->place.base = (uint8_t)(f->base + 1);
+    own->place.is_pointed = f->is_pointed;
 }
 
 /* An array of characters is a text; what others are is not told. */
@@ -280,7 +282,8 @@ uint32_t tool_value_add_fields(Dwarf_Die *type, struct tool_elf_value *values, u
                        .count = count,
                        .capacity = count + (room < FIELDS_MAX ? room : FIELDS_MAX),
                        .dies_left = DIES_MAX,
-                       .is_pair = is_pair};
+                       .is_pair = is_pair,
+                       .is_pointed = is_pointed};
     add_members(&f, &target, &(struct within){.name = own->name});
     return f.count;
 }

@@ -110,6 +110,9 @@ static bool check_values(const struct ttp_chosen_head *head)
         if ((i > 0 && row->start <= rows[i - 1].start) || row->given > TTP_VALUES_MAX ||
             row->returned > TTP_VALUES_MAX ||
             (uint64_t)row->first + row->given + row->returned > values->place_count ||
+            (row->reads == 0 && ttp_value_places_read(places + row->first, row->given)) ||
+            (row->reads == 0 &&
+             ttp_value_places_read(places + row->first + row->given, row->returned)) ||
             !ttp_value_places_check(places + row->first, row->given) ||
             !ttp_value_places_check(places + row->first + row->given, row->returned))
             return false;

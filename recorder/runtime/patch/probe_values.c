@@ -306,20 +306,24 @@ static uint32_t count_few(const struct taking *t)
     return count;
 }
 
-static void gather(struct ttp_call_values *values, uintptr_t function, uintptr_t sp, bool is_exit)
+/* Of a row whose places are all numbers in registers, or on the stack: as most have it. */
+static void gather_numbers(struct ttp_call_values *values, const struct ttp_value_place *places,
+                           uint32_t count, uintptr_t sp)
 {
-    const struct ttp_value_place *places = NULL;
-    const struct ttp_values_row *row = row_of(function, sp, &places);
-    values->has_types = true;
-    if (row == NULL)
-        return;
-    struct taking t = {.values = values,
-                       .sp = sp,
-                       .places = places + (is_exit ? row->given : 0),
-                       .count = is_exit ? row->returned : row->given};
-    if (row->reads != 0 && t.count != 0)
-        (void)ttp_call_texts_begin(values, t.count, sp);
-    if (values->texts == NULL)
+    for (uint32_t i = 0; i < count && i < TTP_CALL_VALUES_MAX; i++) {
+        uint64_t number = 0;
+        bool is_there = read_place(sp, places[i].at, &number);
+        values->types[i] = is_there ? places[i].type : TTAPE_VALUE_POINTER;
+        values->numbers[i] = is_there ? narrow(number, &places[i], 0) : 0;
+        values->count = i + 1;
+    }
+}
+
+static void gather_all(struct ttp_call_values *values, const struct ttp_value_place *places,
+                       uint32_t count, uintptr_t sp)
+{
+    struct taking t = {.values = values, .sp = sp, .places = places, .count = count};
+    if (!ttp_call_texts_begin(values, count, sp))
         t.count = count_few(&t);
     for (uint32_t i = 0; i < t.count; i++)
         if (t.places[i].base == 0)
@@ -327,6 +331,21 @@ static void gather(struct ttp_call_values *values, uintptr_t function, uintptr_t
         else
             take_field(&t, i);
     values->count = values->texts != NULL ? count_known(&t) : t.count;
+}
+
+static void gather(struct ttp_call_values *values, uintptr_t function, uintptr_t sp, bool is_exit)
+{
+    const struct ttp_value_place *places = NULL;
+    const struct ttp_values_row *row = row_of(function, sp, &places);
+    uint32_t count = row == NULL ? 0 : is_exit ? row->returned : row->given;
+    values->has_types = true;
+    if (count == 0)
+        return;
+    places += is_exit ? row->given : 0;
+    if (row->reads != 0)
+        gather_all(values, places, count, sp);
+    else
+        gather_numbers(values, places, count, sp);
 }
 
 void ttp_probe_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)

@@ -119,11 +119,13 @@ uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttap
             wanted |= TOOL_VALUES_BY_HAND | UINT32_C(1) << (TOOL_VALUES_HAND_SHIFT + i);
             __atomic_store_n(&values->hands[i].is_used, true, __ATOMIC_RELAXED);
         }
-    if (values->all_arguments || tool_patterns_match_name(&values->arguments, name))
+    if (tool_patterns_match_name(&values->arguments, name))
+        wanted |= TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED | TOOL_VALUES_POINTED;
+    if (tool_patterns_match_name(&values->results, name))
+        wanted |= TTAPE_VALUES_RETURNED | TOOL_VALUES_POINTED;
+    if (values->all_arguments)
         wanted |= TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED;
-    if (values->all_results || tool_patterns_match_name(&values->results, name))
-        wanted |= TTAPE_VALUES_RETURNED;
-    return wanted;
+    return wanted | (values->all_results ? TTAPE_VALUES_RETURNED : 0);
 }
 
 /* -- the table -- */
@@ -173,13 +175,15 @@ static void know(struct making *m, const struct tool_symbols_values *found, uint
     (void)pthread_mutex_unlock(&values->lock);
 }
 
-/* Puts the values of a function that a person said something of. */
+/* Puts the values of a function that a person said something of, or not all that it has. */
 static void put_by_hand(struct making *m, uint32_t index, const struct tool_symbols_values *found)
 {
     struct tool_record_said said;
     struct ttp_values_row *row = &m->rows[index];
     uint32_t wanted = m->wanted[index];
-    tool_record_said_make(&said, &m->by_hand[index], found, wanted);
+    const struct tool_record_hand none = {.given = 0};
+    bool is_said = (wanted & TOOL_VALUES_BY_HAND) != 0;
+    tool_record_said_make(&said, is_said ? &m->by_hand[index] : &none, found, wanted);
     *row = (struct ttp_values_row){.first = (uint32_t)m->count,
                                    .given = (uint8_t)said.values.given,
                                    .returned = (uint8_t)said.values.returned};
@@ -191,6 +195,14 @@ static void put_by_hand(struct making *m, uint32_t index, const struct tool_symb
     tool_record_said_close(&said);
 }
 
+static bool has_pointed(const struct tool_symbols_values *found)
+{
+    for (uint32_t i = 0; i < found->given + found->returned; i++)
+        if (found->places[i].is_pointed)
+            return true;
+    return false;
+}
+
 static void take_values(void *context, const struct tool_symbols_values *found)
 {
     struct making *m = context;
@@ -199,7 +211,8 @@ static void take_values(void *context, const struct tool_symbols_values *found)
         m->rows[index].given + m->rows[index].returned != 0 ||
         found->given > TTP_VALUES_MAX) /* two units may tell of one function */
         return;
-    if ((m->wanted[index] & TOOL_VALUES_BY_HAND) != 0) {
+    bool is_whole = (m->wanted[index] & TOOL_VALUES_POINTED) != 0 || !has_pointed(found);
+    if ((m->wanted[index] & TOOL_VALUES_BY_HAND) != 0 || !is_whole) {
         put_by_hand(m, index, found);
         return;
     }

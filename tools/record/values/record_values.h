@@ -49,6 +49,7 @@ void tool_record_values_close(struct tool_record_values *values);
 /* What is wanted of a function of that name: TTAPE_VALUES_*, and what is said by hand, by the bits
  * above. */
 #define TOOL_VALUES_BY_HAND    4u
+#define TOOL_VALUES_POINTED    8u /* with fields of what is pointed to: it was named */
 #define TOOL_VALUES_HAND_SHIFT 8u
 #define TOOL_VALUES_HANDS_MOST 24u
 uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name);

@@ -6,6 +6,7 @@
 #include <tracetape/recording.h>
 
 #include "tools/command/tool.h"
+#include "tools/record/values/record_values.h"
 
 /* These are as tool_symbols_value_next reads them: name, type, number of constants. */
 static const char nameless[] = "\0\0"
@@ -64,18 +65,20 @@ static void put_said(struct list *into, const struct tool_record_hand *hand, uin
 
 /* Fields stay where what they are in is as debug information has it. */
 static void put_fields(struct list *into, const struct list *known, uint32_t given,
-                       const bool *is_typed)
+                       const bool *is_typed, bool with_pointed)
 {
     for (uint32_t i = 0; i < given; i++) {
-        uint32_t base = known->places[i].base;
-        if (base != 0 && !is_typed[base - 1] && into->count < TTP_VALUES_MAX)
+        const struct ttp_value_place *place = &known->places[i];
+        if (place->base != 0 && !is_typed[place->base - 1] && into->count < TTP_VALUES_MAX &&
+            (with_pointed || !place->is_pointed))
             put_place(into, &known->places[i], known->texts[i]);
     }
 }
 
 static void put_given(struct list *into, const struct tool_record_hand *hand,
-                      const struct list *known, uint32_t given, bool is_all)
+                      const struct list *known, uint32_t given, uint32_t wanted)
 {
+    bool is_all = (wanted & TTAPE_VALUES_GIVEN) != 0;
     bool is_said[TOOL_HAND_VALUES + 1] = {false}, is_typed[TTP_VALUES_MAX] = {false};
     for (uint32_t i = 0; i < given && is_all; i++) {
         if (known->places[i].base != 0)
@@ -90,7 +93,7 @@ static void put_given(struct list *into, const struct tool_record_hand *hand,
         if (!is_said[i] && into->count < TTP_VALUES_MAX)
             put_said(into, hand, i, known, 0, given);
     if (is_all)
-        put_fields(into, known, given, is_typed);
+        put_fields(into, known, given, is_typed, (wanted & TOOL_VALUES_POINTED) != 0);
 }
 
 static void join_texts(struct tool_record_said *said, const struct list *list)
@@ -119,14 +122,15 @@ void tool_record_said_make(struct tool_record_said *said, const struct tool_reco
         cut_texts(found, &known);
         given = found->given < known.count ? found->given : known.count;
     }
-    put_given(&list, hand, &known, given, (wanted & TTAPE_VALUES_GIVEN) != 0);
+    put_given(&list, hand, &known, given, wanted);
     said->values.given = list.count;
     bool is_all = (wanted & TTAPE_VALUES_RETURNED) != 0 && known.count > given;
     if (hand->returned != 0 && !(is_all && (hand->untyped >> hand->given & 1) != 0))
         put_said(&list, hand, hand->given, &known, given, known.count);
     else
         for (uint32_t i = given; i < known.count && is_all; i++)
-            put_place(&list, &known.places[i], known.texts[i]);
+            if (!known.places[i].is_pointed || (wanted & TOOL_VALUES_POINTED) != 0)
+                put_place(&list, &known.places[i], known.texts[i]);
     said->values.returned = list.count - said->values.given;
     memcpy(said->values.places, list.places, sizeof list.places);
     join_texts(said, &list);
