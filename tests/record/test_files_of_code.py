@@ -62,6 +62,7 @@ def check_decoded(checks, engine, trace):
     for line, times in ((r"write\(\d+<app\.log>, ", 7), (r"read\(\d+<folder/inside>, ", 2),
                         (r'openat\(\d+<folder>, "inside", O_RDONLY\) = \d+<folder/inside>\n', 1),
                         (r"dup\(\d+<app\.log>\) = \d+<app\.log>\n", 1),
+                        (r"pipe2?\(\[\d+<pipe>, \d+<pipe>\]", 1),
                         (r"close\(\d+<socket>\) = 0\n", 1), (r"close\(\d+<other>\) = 0\n", 1),
                         (r"fcntl\(\d+, F_GETFD\) = -1 EBADF", 2),
                         (r"fcntl\(\d+<app\.log>, F_GETFD\) = 0\n", 1)):

@@ -47,7 +47,7 @@ static const struct tool_kernel_call table[] = {
     {30, "IM", "dp'x"},         /* shmat */
     {31, "I", "d'v)W"},         /* shmctl */
     {32, "D", "f"},             /* dup */
-    {33, "D", "fd"},            /* dup2 */
+    {33, "D", "ff"},            /* dup2 */
     {34, "SW", ""},             /* pause */
     {35, "W", "(t)9"},          /* nanosleep */
     {36, "", "i)I"},            /* getitimer */
@@ -285,7 +285,7 @@ static const struct tool_kernel_call table[] = {
     {289, "DS", "f(Su'k"},      /* signalfd4 */
     {290, "D", "4%"},           /* eventfd2 */
     {291, "D", "B"},            /* epoll_create1 */
-    {292, "D", "fdy"},          /* dup3 */
+    {292, "D", "ffy"},          /* dup3 */
     {293, "D", ")Py"},          /* pipe2 */
     {294, "D", "'h"},           /* inotify_init1 */
     {295, "DW", "f:7d+"},       /* preadv */

@@ -208,16 +208,25 @@ static void put_numbers(struct tool_output *out, ttape_string bytes, uint64_t co
     tool_output_text(out, count > MOST ? ", ...]" : "]");
 }
 
+/* Of a pipe, of sockets. */
+static void put_descriptors(struct tool_output *out, const struct tool_part *part,
+                            ttape_string bytes)
+{
+    for (size_t i = 0; i < 8; i += 4) {
+        int64_t descriptor = tool_part_signed(bytes, i, 4);
+        tool_output_printf(out, "%s%" PRId64, i == 0 ? "[" : ", ", descriptor);
+        tool_kernel_put_descriptor(out, part->call, (int32_t)descriptor);
+    }
+    tool_output_text(out, "]");
+}
+
 static void put_word(struct tool_output *out, const struct tool_part *part, ttape_string bytes)
 {
     switch (part->letter) {
     case 'w': put_status(out, tool_part_number(bytes, 0, 4)); break;
     case 'd': tool_output_printf(out, "[%" PRId64 "]", tool_part_signed(bytes, 0, 4)); break;
     case '3': tool_output_printf(out, "[%" PRIu64 "]", tool_part_number(bytes, 0, 4)); break;
-    case 'P':
-        tool_output_printf(out, "[%" PRId64 ", %" PRId64 "]", tool_part_signed(bytes, 0, 4),
-                           tool_part_signed(bytes, 4, 4));
-        break;
+    case 'P': put_descriptors(out, part, bytes); break;
     case '0': tool_output_printf(out, "[%#" PRIx64 "]", tool_part_number(bytes, 0, 8)); break;
     default: tool_output_printf(out, "[%" PRId64 "]", tool_part_signed(bytes, 0, 8)); break;
     }

@@ -27,8 +27,7 @@ static void put_polled(struct tool_output *out, const struct tool_call_values *c
     tool_output_text(out, count > MOST ? ", ...]" : "]");
 }
 
-static void put_polled_ready(struct tool_output *out, const struct tool_call_values *call,
-                             ttape_string bytes)
+static void put_polled_ready(struct tool_output *out, ttape_string bytes)
 {
     const char *between = "";
     tool_output_text(out, "[");
@@ -36,9 +35,8 @@ static void put_polled_ready(struct tool_output *out, const struct tool_call_val
         uint64_t events = tool_part_number(bytes, i + 6, 2);
         if (events == 0)
             continue;
-        tool_output_printf(out, "%s{fd=%" PRId64, between, tool_part_signed(bytes, i, 4));
-        tool_kernel_put_descriptor(out, call, (int32_t)tool_part_signed(bytes, i, 4));
-        tool_output_text(out, ", revents=");
+        tool_output_printf(out, "%s{fd=%" PRId64 ", revents=", between,
+                           tool_part_signed(bytes, i, 4));
         (void)tool_kernel_put_flags(out, (char)('T' | 0x80), events);
         tool_output_text(out, "}");
         between = ", ";
@@ -129,7 +127,7 @@ void tool_kernel_put_ready(struct tool_output *out, const struct tool_call_value
                        (part->letter == 't' || part->letter == 'v');
         if (part->letter == 'p' && part->filled.size_bytes > 0) {
             tool_output_text(out, before);
-            put_polled_ready(out, call, part->filled);
+            put_polled_ready(out, part->filled);
         } else if (is_set) {
             tool_output_printf(out, "%s%s", before, names[part->index]);
             put_set(out, part->filled, (int32_t)tool_call_number_at(call, 0));

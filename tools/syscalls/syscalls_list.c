@@ -196,6 +196,14 @@ static bool is_execution(uint64_t number)
     return number == tool_kernel_number("execve") || number == tool_kernel_number("execveat");
 }
 
+/* What its arguments have are descriptors that it has made. */
+static bool makes_pair(const struct tool_call_values *words)
+{
+    return words->number == tool_kernel_number("pipe") ||
+           words->number == tool_kernel_number("pipe2") ||
+           words->number == tool_kernel_number("socketpair");
+}
+
 /* What it does to descriptors, behind its arguments, and in front of what it returns. */
 static void follow(struct tool_sys *view, const struct decoding *decoding, const ttape_call *call,
                    const struct tool_call_values *words)
@@ -230,10 +238,14 @@ void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, cons
     } else if (!is_shown || kept->is_hidden) {
         follow(view, &decoding, call, &words);
     } else {
+        bool is_pair = view->descriptors != NULL && makes_pair(&words);
+        if (is_pair)
+            follow(view, &decoding, call, &words);
         put_start(view, step, is_seen ? "exit" : "left");
         tool_output_text(out, tool_site_name(&view->names, call->site));
         tool_kernel_put_arguments(out, &words);
-        follow(view, &decoding, call, &words);
+        if (!is_pair)
+            follow(view, &decoding, call, &words);
         if (is_seen)
             tool_kernel_put_result(out, &words);
         else /* one that executed a program worked; of others nothing came */
