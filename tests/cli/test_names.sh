@@ -119,7 +119,7 @@ has out 'int app::fill<int>\(std::vector<int, std::allocator<int> >&, int\)'
 cp names stripped
 strip stripped
 status 0 "$T" record --no-patch -o stripped.ttape ./stripped
-has err "'.*/stripped' is stripped, functions .* are called stripped\+0x[0-9a-f]+: .*debug"
+has err "'.*/stripped' is stripped \(stripped\+0x[0-9a-f]+\): .*debug"
 status 3 "$T" symbolize stripped.ttape -o again.ttape
 has err 'at [0-9]+ of [0-9]+ addresses, 0x[0-9a-f]+ the first: it is stripped'
 status 0 "$T" report stripped.ttape
