@@ -13,10 +13,11 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 2u
+#define TTP_AGENT_VERSION 3u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
+#define TTP_AGENT_AREAS   8u     /* of stubs */
 #define TTP_AGENT_PAGE    4096u
 
 struct ttp_agent_head {
@@ -44,6 +45,11 @@ struct ttp_agent_call {
     uint64_t sp, function, call_site;
 };
 
+/* Stubs of modules that lie together; the first one is in the segment. */
+struct ttp_agent_area {
+    uint64_t at, bytes; /* 0: there is none */
+};
+
 /* What the attaching process fills in before the agent begins, and what the agent says then. */
 struct ttp_agent_shared {
     uint64_t region, region_bytes;
@@ -59,6 +65,7 @@ struct ttp_agent_shared {
     uint32_t block_count, known_count;
     uint64_t image;
     uint64_t libc_low, libc_high;
+    struct ttp_agent_area areas[TTP_AGENT_AREAS];
     uint64_t frame;      /* of registers, as the kernel restores them */
     uint64_t next_state; /* counted by the agent */
     int64_t result;      /* of mapping: 0, or a negative errno; 1: it is not over */

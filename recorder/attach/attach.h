@@ -13,12 +13,18 @@
 struct ttp_patch_head;
 struct ttp_chosen_head;
 
-struct ttp_attach_options {
-    uint32_t pid;
-    const char *arena;  /* the path of one that exists */
-    const char *module; /* whose functions are patched */
+/* A module whose functions are patched. */
+struct ttp_attach_wish {
+    const char *module; /* its path */
     const struct ttp_patch_head *plan;
     const struct ttp_chosen_head *chosen; /* NULL: all */
+};
+
+struct ttp_attach_options {
+    uint32_t pid;
+    const char *arena;                    /* the path of one that exists */
+    const struct ttp_attach_wish *wishes; /* the one that may not be left out first */
+    size_t wish_count;
     /* The plan of a module, for stacks (ttape_trace_options.plan); at last with NULL. NULL: no call
      * that is open is known. */
     const void *(*rows)(void *context, const char *module_path, size_t *size_bytes);
@@ -27,7 +33,8 @@ struct ttp_attach_options {
 
 /* What became of it, for people. */
 struct ttp_attach_counts {
-    uint32_t functions, exits; /* patched */
+    uint32_t modules, modules_left; /* patched; not, as their code cannot be changed */
+    uint32_t functions, exits;      /* patched */
     uint32_t functions_left, exits_left;
     uint32_t busy;   /* of functions_left: somebody was inside each time */
     uint32_t faults; /* of them: the program minds faults, and moved code may fault */

@@ -2,8 +2,9 @@
  *
  *     attach_look.c     may this process be attached to, in words
  *     attach_maps.c     what it has mapped, and a place for the segment
- *     attach_elf.c      the module, in memory and in its file
+ *     attach_elf.c      a module, in memory and in its file
  *     attach_plan.c     its windows: which are used, and what their code becomes
+ *     attach_targets.c  all modules whose functions are patched
  *     attach_stop.c     all its threads stand still, and go on
  *     attach_points.c   where they would go on
  *     attach_call.c     one thread makes a system call for us
@@ -150,9 +151,10 @@ void ttp_code_close(struct ttp_elf_view *elf, struct ttp_code_text *text);
 
 /* -- attach_points.c -- */
 
+struct ttp_targets;
 struct ttp_points {
-    uint64_t low, high; /* words of stacks in there count as well */
-    uint64_t *list;     /* sorted */
+    const struct ttp_targets *targets; /* words of stacks in there count as well; NULL: none */
+    uint64_t *list;                    /* sorted */
     size_t count, capacity;
 };
 /* False: not all stacks could be looked at. */
@@ -180,9 +182,15 @@ struct ttp_windows {
     uint8_t *has_entry;         /* of each: there is a jump for its entry */
     uint32_t faults;            /* functions left as they may fault */
 };
-const char *ttp_windows_open(struct ttp_windows *windows, const struct ttp_attach_options *options,
-                             const struct ttp_elf_view *elf, const struct ttp_code_text *text,
-                             bool minds_faults, bool has_shadow_stack);
+struct ttp_target_look {
+    uint32_t pid;
+    int memory;
+    const struct ttp_maps *maps;
+    bool minds_faults, has_shadow_stack;
+};
+const char *ttp_windows_open(struct ttp_windows *windows, const struct ttp_attach_wish *wish,
+                             const struct ttp_target_look *look, const struct ttp_elf_view *elf,
+                             const struct ttp_code_text *text);
 /* The stubs, for an area at that place, whose hooks are those of the agent at `agent`. */
 const char *ttp_windows_make(struct ttp_windows *windows, uint64_t agent, uint64_t area_at);
 void ttp_windows_close(struct ttp_windows *windows);
@@ -201,7 +209,7 @@ bool ttp_code_restore(int memory, const struct ttp_changes *changes, struct ttp_
 /* -- attach_open.c -- */
 
 struct ttp_open_calls {
-    const struct ttp_windows *windows;
+    const struct ttp_targets *targets;
     const struct ttp_traced_modules *modules;
     const struct ttp_stop *stop;
     struct ttp_outside *outside;
@@ -232,6 +240,47 @@ bool ttp_segment_find(struct ttp_segment *segment, struct ttp_agent_shared *shar
                       const struct ttp_maps *maps, int memory);
 /* Whether somebody records by it still. */
 bool ttp_segment_is_used(const struct ttp_agent_shared *shared, int memory);
+
+/* -- attach_targets.c -- */
+
+struct ttp_target {
+    const struct ttp_attach_wish *wish;
+    struct ttp_elf_view elf;
+    struct ttp_code_text text;
+    struct ttp_windows windows;
+    uint32_t cluster;
+    uint64_t area, area_at; /* of its stubs: distance in the cluster's; where it is */
+    bool *done, *skip;      /* of each change */
+};
+struct ttp_cluster {
+    uint64_t low, high, bytes; /* bytes: of stubs */
+};
+struct ttp_targets {
+    struct ttp_target *list; /* sorted by address */
+    size_t count;
+    uint32_t left; /* not looked at any more, as their code is not as in their files */
+    struct ttp_cluster clusters[TTP_AGENT_AREAS];
+    struct ttp_agent_area areas[TTP_AGENT_AREAS];
+    uint32_t cluster_count;
+};
+/* Refused only where the first one is. */
+ttape_status ttp_targets_open(struct ttp_targets *targets, const struct ttp_target_look *look,
+                              const struct ttp_attach_wish *wishes, size_t count, ttape_error *err);
+void ttp_targets_close(struct ttp_targets *targets);
+uint32_t ttp_targets_changes(const struct ttp_targets *targets); /* at most */
+/* The one that has the address; NULL: none. */
+const struct ttp_target *ttp_targets_at(const struct ttp_targets *targets, uint64_t address);
+/* While the process stands still, with the segment there. Returns NULL, or why not. */
+const char *ttp_targets_map(struct ttp_targets *targets, const struct ttp_segment *segment,
+                            struct ttp_stop *stop, const struct ttp_call_places *places);
+/* Stubs, and the list of changes. */
+const char *ttp_targets_fill(struct ttp_targets *targets, const struct ttp_segment *segment,
+                             int memory);
+/* The jumps, where nobody is; *busy: functions that were left for now. False: the code is not as it
+ * was, or cannot be written. */
+bool ttp_targets_change(struct ttp_targets *targets, int memory, const struct ttp_points *points,
+                        uint32_t *busy);
+void ttp_targets_count(const struct ttp_targets *targets, struct ttp_attach_counts *counts);
 
 /* -- attach_leave.c -- */
 

@@ -20,7 +20,7 @@
 #define CHANGES_MOST 8000000u
 #define LOCKED       24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
 
-#define RANGES 16u /* of pages: mappings of code */
+#define RANGES 256u /* of pages: mappings of code */
 
 struct range {
     uint64_t low, high;
@@ -33,6 +33,7 @@ struct leaving {
     bool was_compared;
     bool may_call; /* no filter of system calls has come meanwhile */
     const struct ttp_segment *segment;
+    struct ttp_agent_area areas[TTP_AGENT_AREAS];
     struct ttp_changes changes;
     struct ttp_call_places places;
     struct ttp_maps maps;
@@ -54,6 +55,7 @@ static bool read_changes(struct leaving *l, int memory)
         !ttp_memory_read(memory, at + head.shared, &shared, sizeof shared) ||
         shared.change_count > CHANGES_MOST)
         return false;
+    memcpy(l->areas, shared.areas, sizeof l->areas);
     l->changes.list = calloc((size_t)shared.change_count + 1, sizeof *l->changes.list);
     l->changes.count = shared.change_count;
     return l->changes.list != NULL &&
@@ -123,17 +125,26 @@ static bool put_back(struct ttp_stop *stop, struct leaving *l)
     bool is_whole = ttp_code_restore(stop->memory, &l->changes, &restored);
     l->said->foreign = restored.foreign;
     l->said->is_back = is_whole && restored.foreign == 0;
+    l->places = (struct ttp_call_places){0}; /* where our jumps were is other code now */
     return is_whole;
 }
 
 /* Nobody comes into the segment any more; who is in it goes on there for a moment. */
-static bool unmap(struct ttp_stop *stop, const struct leaving *l)
+static bool unmap(struct ttp_stop *stop, struct leaving *l)
 {
     const struct ttp_segment *s = l->segment;
+    struct ttp_agent_area *areas = l->areas; /* the first one is in the segment */
     struct ttp_points points = {0};
     bool is_free = ttp_points_find(&points, stop, &l->maps) &&
                    !ttp_points_hold(&points, s->at, s->at + s->bytes);
+    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
+        is_free &= areas[i].bytes == 0 ||
+                   !ttp_points_hold(&points, areas[i].at, areas[i].at + areas[i].bytes);
     ttp_points_free(&points);
+    for (uint32_t i = 1; is_free && i < TTP_AGENT_AREAS; i++) {
+        is_free = areas[i].bytes == 0 || call(stop, l, SYS_munmap, areas[i].at, areas[i].bytes, 0);
+        areas[i].bytes = is_free ? 0 : areas[i].bytes;
+    }
     return is_free && call(stop, l, SYS_munmap, s->at, s->bytes, 0);
 }
 

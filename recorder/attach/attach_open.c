@@ -50,9 +50,13 @@ static const struct ttp_plan_row *find_row(const struct ttp_traced_modules *modu
 }
 
 /* Whose entry is patched; a piece of one (.cold) is not told of. */
-static bool find_function(const struct ttp_windows *windows, const struct ttp_plan_frame *frame,
+static bool find_function(const struct ttp_targets *targets, const struct ttp_plan_frame *frame,
                           uint64_t *function)
 {
+    const struct ttp_target *target = ttp_targets_at(targets, frame->pc - !frame->is_exact);
+    if (target == NULL)
+        return false;
+    const struct ttp_windows *windows = &target->windows;
     const struct ttp_probe_decision *d = &windows->decision;
     uint64_t at = frame->pc - !frame->is_exact - windows->view.bias;
     uint32_t found = ttp_patch_function_around(d->plan, at);
@@ -73,7 +77,7 @@ static uint32_t walk(struct walking *w, const struct ttp_open_calls *open,
     for (uint32_t i = 0; i < FRAMES_MOST && count < CALLS_MOST && frame->pc != 0; i++) {
         uint64_t function = 0;
         const struct ttp_plan_row *row = find_row(open->modules, frame->pc - !frame->is_exact);
-        bool is_one = find_function(open->windows, frame, &function);
+        bool is_one = find_function(open->targets, frame, &function);
         if (row == NULL || row->cfa_kind == TTP_PLAN_CFA_OUTERMOST)
             break;
         if (row->cfa_kind == TTP_PLAN_CFA_SIGNAL) {

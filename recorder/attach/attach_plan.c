@@ -102,16 +102,16 @@ static const char *copy_plan(struct ttp_windows *w, const struct ttp_patch_head 
     return NULL;
 }
 
-const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_options *options,
-                             const struct ttp_elf_view *elf, const struct ttp_code_text *text,
-                             bool minds_faults, bool has_shadow_stack)
+const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_wish *wish,
+                             const struct ttp_target_look *look, const struct ttp_elf_view *elf,
+                             const struct ttp_code_text *text)
 {
-    const struct ttp_patch_head *plan = options->plan;
-    *w = (struct ttp_windows){.chosen = options->chosen};
+    const struct ttp_patch_head *plan = wish->plan;
+    *w = (struct ttp_windows){.chosen = wish->chosen};
     if (!ttp_patch_check(plan, plan->total_bytes, TTP_PATCH_MAGIC, plan->content) ||
         elf->bias + plan->code_end > text->high)
         return "its plan is damaged";
-    const char *why = copy_plan(w, plan, minds_faults);
+    const char *why = copy_plan(w, plan, look->minds_faults);
     if (why != NULL)
         return why;
     w->view = (struct ttp_code_view){.segments = elf->segments,
@@ -122,7 +122,7 @@ const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_opti
     *d = (struct ttp_probe_decision){.view = &w->view,
                                      .plan = w->plan,
                                      .chosen = w->chosen,
-                                     .has_shadow_stack = has_shadow_stack};
+                                     .has_shadow_stack = look->has_shadow_stack};
     ttp_decide_probes_begin(d);
     w->area_bytes =
         ttp_page_up(TTP_AREA_DATA + (uint64_t)d->stub_count * sizeof(struct ttp_probe_stub));
@@ -210,8 +210,6 @@ const char *ttp_windows_make(struct ttp_windows *w, uint64_t agent, uint64_t are
     ttp_decide_probe_data(d, &hooks, w->area_bytes - TTP_AREA_DATA);
     ttp_decide_probe_stubs(d);
     ttp_decide_probe_jumps(d, &w->changes);
-    if (d->entries == 0 || w->changes.count == 0)
-        return "none of its functions can be patched";
     qsort(w->changes.list, w->changes.count, sizeof *w->changes.list, compare_changes);
     return find_windows(w) ? NULL : "its plan is damaged";
 }

@@ -38,7 +38,7 @@ static bool add_point(struct ttp_points *points, uint64_t at)
 /* A number that lies in the code, and may be a place there. */
 static bool is_place(const struct ttp_points *points, uint64_t word)
 {
-    return word - points->low < points->high - points->low;
+    return points->targets != NULL && ttp_targets_at(points->targets, word) != NULL;
 }
 
 /* Any word of it that would be a place in the code counts; *next: what the last handler found there

@@ -38,9 +38,7 @@ struct ttp_attach {
     struct ttp_outside outside;
     struct ttp_agent_shared *shared;
     struct ttp_maps maps;
-    struct ttp_elf_view elf;
-    struct ttp_code_text text;
-    struct ttp_windows windows;
+    struct ttp_targets targets;
     struct ttp_segment segment;
     struct ttp_call_places places;
     struct ttp_traced_modules modules; /* for stacks */
@@ -112,13 +110,15 @@ static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *
     bool pushes_nothing = status == NULL || has_shadow_stack(status);
     free(status);
     (void)look_at_program(a->options.pid, &a->program);
-    TTP_TRY(
-        ttp_code_open(&a->elf, &a->text, a->options.pid, memory, &a->maps, a->options.module, err));
-    const char *why = ttp_windows_open(&a->windows, &a->options, &a->elf, &a->text, a->caught != 0,
-                                       pushes_nothing);
-    if (why == NULL && !ttp_call_places_find(&a->places, &a->maps, memory))
-        why = "its code has no place from which a system call can be made";
-    return why == NULL ? TTAPE_OK : refuse(a, why, err);
+    const struct ttp_target_look look = {.pid = a->options.pid,
+                                         .memory = memory,
+                                         .maps = &a->maps,
+                                         .minds_faults = a->caught != 0,
+                                         .has_shadow_stack = pushes_nothing};
+    TTP_TRY(ttp_targets_open(&a->targets, &look, a->options.wishes, a->options.wish_count, err));
+    return ttp_call_places_find(&a->places, &a->maps, memory)
+               ? TTAPE_OK
+               : refuse(a, "its code has no place from which a system call can be made", err);
 }
 
 /* How stacks are walked, by module. */
@@ -242,16 +242,17 @@ static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
     const char *why = check_threads(stop);
     if (why != NULL)
         return why;
-    ttp_segment_lay(&a->segment, stop->count, a->windows.changes.capacity, a->windows.area_bytes,
+    const struct ttp_cluster *first = &a->targets.clusters[0];
+    ttp_segment_lay(&a->segment, stop->count, ttp_targets_changes(&a->targets), first->bytes,
                     a->outside.head);
-    a->segment.at = ttp_maps_place(&a->maps, a->elf.low, a->elf.high, a->segment.bytes);
+    a->segment.at = ttp_maps_place(&a->maps, first->low, first->high, a->segment.bytes);
     if (a->segment.at == 0)
         return "there is no room near its code";
     tell_places(a, stop);
     note_threads(a, stop);
     why = ttp_segment_map(&a->segment, stop, &a->places, a->shared);
     a->is_mapped = why == NULL;
-    return why;
+    return why == NULL ? ttp_targets_map(&a->targets, &a->segment, stop, &a->places) : why;
 }
 
 static ttape_status stop_first(struct ttp_attach *a, ttape_error *err)
@@ -269,52 +270,23 @@ static ttape_status stop_first(struct ttp_attach *a, ttape_error *err)
 
 static const char *fill_segment(struct ttp_attach *a)
 {
-    const struct ttp_agent_head *head = ttp_agent_image_head();
-    const struct ttp_segment *s = &a->segment;
-    struct ttp_windows *w = &a->windows;
-    uint64_t said = s->at + head->shared + offsetof(struct ttp_agent_shared, change_count);
     char path[64];
-    const char *why = ttp_windows_make(w, s->at, s->at + s->area);
-    if (why != NULL)
-        return why;
     (void)snprintf(path, sizeof path, "/proc/%u/mem", a->options.pid);
     int memory = open(path, O_RDWR | O_CLOEXEC);
-    bool is_put = memory >= 0 &&
-                  ttp_memory_write(memory, s->at + s->area, w->area, w->area_bytes) &&
-                  ttp_memory_write(memory, s->at + s->changes, w->changes.list,
-                                   w->changes.count * sizeof *w->changes.list) &&
-                  ttp_memory_write(memory, said, &w->changes.count, sizeof w->changes.count);
+    const char *why = memory < 0 ? "its memory cannot be written to"
+                                 : ttp_targets_fill(&a->targets, &a->segment, memory);
     if (memory >= 0)
         (void)close(memory);
-    return is_put ? NULL : "its memory cannot be written to";
+    return why;
 }
 
 /* ---- the jumps ---- */
-
-/* A function is changed as a whole, or not now. `done`: it was before. */
-static uint32_t mark_busy(struct ttp_attach *a, const struct ttp_points *points, const bool *done,
-                          bool *skip)
-{
-    struct ttp_windows *w = &a->windows;
-    uint32_t busy = 0;
-    memset(w->is_busy, 0, w->plan->function_count);
-    for (uint32_t i = 0; i < w->changes.count; i++) {
-        const struct ttp_window *window = &w->list[i];
-        if (done[i] || !ttp_points_hold(points, window->at + 1, window->at + window->bytes))
-            continue;
-        busy += w->is_busy[window->function] == 0;
-        w->is_busy[window->function] = 1;
-    }
-    for (uint32_t i = 0; i < w->changes.count; i++)
-        skip[i] = done[i] || w->is_busy[w->list[i].function] != 0;
-    return busy;
-}
 
 /* What is open, before the first jump is there: the agent is told of all threads anew. */
 static bool tell_open_calls(struct ttp_attach *a, const struct ttp_stop *stop)
 {
     struct ttp_agent_shared *shared = a->shared;
-    const struct ttp_open_calls open = {.windows = &a->windows,
+    const struct ttp_open_calls open = {.targets = &a->targets,
                                         .modules = &a->modules,
                                         .stop = stop,
                                         .outside = &a->outside,
@@ -336,9 +308,9 @@ static bool tell_open_calls(struct ttp_attach *a, const struct ttp_stop *stop)
     return is_told;
 }
 
-static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool *done, bool *skip)
+static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop)
 {
-    struct ttp_points points = {.low = a->text.low, .high = a->text.high};
+    struct ttp_points points = {.targets = &a->targets};
     bool is_known = ttp_points_find(&points, stop, &a->maps);
     if (!is_known) { /* a stack that is new */
         ttp_maps_free(&a->maps);
@@ -346,18 +318,13 @@ static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool
             ttp_maps_read(&a->maps, a->options.pid) && ttp_points_find(&points, stop, &a->maps);
     }
     const char *why = is_known ? NULL : "a thread's stack cannot be read";
-    if (why == NULL) {
-        a->counts->busy = mark_busy(a, &points, done, skip);
-        if (!ttp_code_apply(stop->memory, &a->windows.changes, skip))
-            why = "its code cannot be written to, or has just changed";
-    }
+    if (why == NULL && !ttp_targets_change(&a->targets, stop->memory, &points, &a->counts->busy))
+        why = "its code cannot be written to, or has just changed";
     ttp_points_free(&points);
-    for (uint32_t i = 0; why == NULL && i < a->windows.changes.count; i++)
-        done[i] |= !skip[i];
     return why;
 }
 
-static ttape_status stop_second(struct ttp_attach *a, bool *done, bool *skip, ttape_error *err)
+static ttape_status stop_second(struct ttp_attach *a, ttape_error *err)
 {
     const struct timespec pause = {0, PAUSE_NS};
     a->counts->busy = 1;
@@ -367,7 +334,7 @@ static ttape_status stop_second(struct ttp_attach *a, bool *done, bool *skip, tt
             (void)nanosleep(&pause, NULL);
         TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
         const char *why = round != 0 || tell_open_calls(a, &stop)
-                              ? change_code(a, &stop, done, skip)
+                              ? change_code(a, &stop)
                               : "its memory cannot be written to";
         count_stop(a, &stop);
         if (why != NULL)
@@ -381,19 +348,9 @@ static ttape_status apply(struct ttp_attach *a, ttape_error *err)
     const char *why = fill_segment(a);
     if (why != NULL)
         return refuse(a, why, err);
-    bool *done = calloc((size_t)a->windows.changes.count + 1, sizeof *done);
-    bool *skip = calloc((size_t)a->windows.changes.count + 1, sizeof *skip);
-    ttape_status status =
-        done == NULL || skip == NULL ? ttp_fail_memory(err) : stop_second(a, done, skip, err);
-    free(done);
-    free(skip);
-    const struct ttp_probe_decision *d = &a->windows.decision;
-    a->counts->functions = d->entries - a->counts->busy;
-    a->counts->functions_left = d->chosen_count - d->entries + a->counts->busy;
-    a->counts->exits = d->exits;
-    a->counts->exits_left = d->exits_left;
-    a->counts->faults = a->windows.faults;
-    return status;
+    TTP_TRY(stop_second(a, err));
+    ttp_targets_count(&a->targets, a->counts);
+    return TTAPE_OK;
 }
 
 /* ---- all of it ---- */
@@ -406,8 +363,7 @@ static void close_handle(struct ttp_attach *a)
     if (a->options.rows != NULL)
         (void)a->options.rows(a->options.context, NULL, NULL);
     ttp_maps_free(&a->maps);
-    ttp_windows_close(&a->windows);
-    ttp_code_close(&a->elf, &a->text);
+    ttp_targets_close(&a->targets);
     free(a->shared);
     free(a);
 }

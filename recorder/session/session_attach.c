@@ -1,12 +1,16 @@
 /* Functions of a process that runs: patched at the start, put back at the end. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "recorder/session/session_internal.h"
 
 #define PATH_BYTES  4096u
+#define LINE_BYTES  (PATH_BYTES + 256u)
 #define LOOK_ROUNDS 8u /* between two looks at the process */
+#define MODULES     4096u
 
 static uint64_t now_ns(void)
 {
@@ -15,31 +19,104 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-ttape_status ttp_session_attach(ttape_session *session, ttape_error *err)
+/* Modules of the process that are patched. */
+struct wishes {
+    struct ttp_attach_wish *list;
+    size_t count, capacity;
+};
+
+static void free_wishes(struct wishes *wishes)
 {
-    const ttape_session_options *o = &session->options;
-    char link[64], path[PATH_BYTES];
+    for (size_t i = 0; i < wishes->count; i++)
+        free((void *)(uintptr_t)wishes->list[i].module);
+    free(wishes->list);
+    *wishes = (struct wishes){0};
+}
+
+static bool is_asked(const struct wishes *wishes, const char *path)
+{
+    for (size_t i = 0; i < wishes->count; i++)
+        if (strcmp(wishes->list[i].module, path) == 0)
+            return true;
+    return false;
+}
+
+/* False: no memory. */
+static bool ask(struct wishes *wishes, const ttape_session_options *o, const char *path)
+{
     const void *chosen = NULL;
-    (void)snprintf(link, sizeof link, "/proc/%u/exe", o->pid);
-    ssize_t size = readlink(link, path, sizeof path - 1);
-    session->state.pid = o->pid;
-    path[size < 0 ? 0 : size] = '\0';
+    if (wishes->count == MODULES || is_asked(wishes, path))
+        return true;
     const void *plan = o->patch(o->context, path, &chosen);
     if (plan == NULL)
+        return true;
+    if (wishes->count == wishes->capacity) {
+        size_t wanted = wishes->capacity == 0 ? 16 : 2 * wishes->capacity;
+        void *grown = realloc(wishes->list, wanted * sizeof *wishes->list);
+        if (grown == NULL)
+            return false;
+        wishes->list = grown;
+        wishes->capacity = wanted;
+    }
+    const char *copy = strdup(path);
+    if (copy == NULL)
+        return false;
+    wishes->list[wishes->count++] =
+        (struct ttp_attach_wish){.module = copy, .plan = plan, .chosen = chosen};
+    return true;
+}
+
+/* The executable first, then what else is mapped with code, as the kernel's list has it. */
+static bool ask_all(struct wishes *wishes, const ttape_session_options *o, const char *executable)
+{
+    char path[64], line[LINE_BYTES];
+    (void)snprintf(path, sizeof path, "/proc/%u/maps", o->pid);
+    FILE *file = fopen(path, "re");
+    bool is_whole = ask(wishes, o, executable);
+    while (is_whole && file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const char *module = strchr(line, '/'), *rights = strchr(line, ' ');
+        line[strcspn(line, "\n")] = '\0';
+        if (module != NULL && rights != NULL && strncmp(rights, " r-xp", 5) == 0)
+            is_whole = ask(wishes, o, module);
+    }
+    if (file != NULL)
+        (void)fclose(file);
+    return is_whole;
+}
+
+static ttape_status attach(ttape_session *session, const struct wishes *wishes, const char *path,
+                           ttape_error *err)
+{
+    const ttape_session_options *o = &session->options;
+    if (wishes->count == 0)
         return ttp_fail_plain(err, TTAPE_E_UNSUPPORTED,
                               "cannot attach to process %u: nothing of '%.120s' can be patched",
                               o->pid, path);
     const struct ttp_attach_options options = {.pid = o->pid,
                                                .arena = ttape_recording_arena(session->recording),
-                                               .module = path,
-                                               .plan = plan,
-                                               .chosen = chosen,
+                                               .wishes = wishes->list,
+                                               .wish_count = wishes->count,
                                                .rows = o->plan,
                                                .context = o->context};
     TTP_TRY(ttp_attach_begin(&session->attached, &options, &session->attach_counts, err));
     if (session->attach_ns != 0)
         session->attach_until_ns = now_ns() + session->attach_ns;
     return TTAPE_OK;
+}
+
+ttape_status ttp_session_attach(ttape_session *session, ttape_error *err)
+{
+    const ttape_session_options *o = &session->options;
+    struct wishes wishes = {0};
+    char link[64], path[PATH_BYTES];
+    (void)snprintf(link, sizeof link, "/proc/%u/exe", o->pid);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    session->state.pid = o->pid;
+    path[size < 0 ? 0 : size] = '\0';
+    ttape_status status =
+        ask_all(&wishes, o, path) ? attach(session, &wishes, path, err) : ttp_fail_memory(err);
+    free_wishes(&wishes);
+    return status;
 }
 
 bool ttp_session_is_attach_over(ttape_session *session, const ttape_recording_status *now)

@@ -16,12 +16,13 @@ import traces
 
 WORDS = {"threads": ["threads", "3", "waits", "starts"], "forks": ["forks", "threads", "1"],
          "signals": ["signals", "coroutines", "faults"]}
-CYCLES = setting.cut(50, 5)
+CYCLES = setting.cut(50, 4)
 KILLS = setting.cut(range(1, 600), ())
 FIRST = setting.cut(["busy"], [])
 # However long a busy machine lets it run.
 MOST = ("--max-size", "256K")
 ALL_BLOCKED = "fffffffffffbfeff"
+LIBRARY = ("--module", "/libc[.-]")
 FILTERED = ("-F", "^(answer|descend|mix|serve)$", "--min-time", "10ns")
 STOPS = ("", "often", "stays") # by a signal, while it is let go
 EVENTS = 500
@@ -185,10 +186,12 @@ def test_cycles(checks, work):
         before = program.state()
         trace = work / f"{name}.ttape"
         for number in range(CYCLES):
-            options = FILTERED if number % 2 == 1 else ()
+            options = ((), FILTERED, LIBRARY)[number % 3]
             cycle(checks, program, trace, f"{name} {number}", *options,
                   stops=STOPS[number % 3] if name == "forks" else "")
             checks.equal(program.state(), before, f"{name} {number}: afterwards")
+        cycle(checks, program, trace, f"{name}, at last")
+        checks.equal(program.state(), before, f"{name}, at last: afterwards")
         if name == "threads":
             look_at_trace(checks, trace)
             look_at_open_calls(checks, trace)

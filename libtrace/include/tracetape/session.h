@@ -73,9 +73,10 @@ typedef struct ttape_session_options {
      * end in each module. */
     const void *(*plan)(void *context, const char *module_path, size_t *size_bytes);
     void *context; /* of all */
-    /* Of TTAPE_ENGINE_IN_PROCESS with pid: the patch plan of the process's executable, and in
+    /* Of TTAPE_ENGINE_IN_PROCESS with pid: the patch plan of a module of the process, and in
      * *chosen which functions of it are patched (NULL: all), both as in a folder of plans
-     * (spec/attach.md); valid until the session is closed. Called by start. NULL: there is none. */
+     * (spec/attach.md); valid until the session is closed. Called by start for the executable, then
+     * for each other file that is mapped with code. NULL: nothing of it is patched. */
     const void *(*patch)(void *context, const char *module_path, const void **chosen);
 } ttape_session_options;
 
@@ -106,6 +107,7 @@ typedef struct ttape_session_result {
      * functions that were not patched, as somebody was inside them each time. */
     uint64_t stop_count, longest_stop_ns;
     uint32_t child_count, busy_count;
+    uint32_t left_module_count; /* modules that were not patched: their code is not as in files */
     bool is_segment_left; /* memory of ours stays in it: nobody could say that it is not used */
 } ttape_session_result;
 

@@ -102,7 +102,11 @@ bool ttp_is_fault_return(uintptr_t call_site)
 }
 bool ttp_is_in_stubs(uintptr_t code)
 {
-    return code - ttp_agent_shared.region < ttp_agent_shared.region_bytes;
+    const struct ttp_agent_area *areas = ttp_agent_shared.areas;
+    bool is_in = code - ttp_agent_shared.region < ttp_agent_shared.region_bytes;
+    for (uint32_t i = 1; i < TTP_AGENT_AREAS && areas[i].bytes != 0 && !is_in; i++)
+        is_in = code - areas[i].at < areas[i].bytes;
+    return is_in;
 }
 
 /* -- values -- */

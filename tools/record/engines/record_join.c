@@ -12,6 +12,7 @@
 #include "tools/command/tool.h"
 #include "tools/io/debug_files.h"
 #include "tools/record/engines/record_calls.h"
+#include "tools/record/start/record_own.h"
 
 #define NAME_BYTES 64u
 #define MANY_BYTES 256u
@@ -91,27 +92,101 @@ char *tool_record_join_image(uint32_t pid)
 
 static void choose_function(void *context, uint32_t index, ttape_string name, bool is_chosen)
 {
-    struct tool_record_join *join = context;
-    uint64_t *bits = (uint64_t *)(join->chosen + 1);
+    struct tool_record_joined *module = context;
+    uint64_t *bits = (uint64_t *)(module->chosen + 1);
     (void)name;
     if (is_chosen)
         bits[index / 64] |= UINT64_C(1) << index % 64;
-    join->count += is_chosen;
+    module->count += is_chosen;
 }
 
-static void choose_all(struct tool_record_join *join, struct tool_record_patch *patch,
-                       const char *path)
+static void choose_functions(struct tool_record_joined *module, struct tool_record_patch *patch)
 {
-    uint32_t count = join->given.head.function_count;
-    size_t size = sizeof *join->chosen + ttp_chosen_bits_bytes(count);
-    join->chosen = tool_allocate(size + sizeof(uint64_t), 1);
-    *join->chosen = (struct ttp_chosen_head){.magic = TTP_CHOSEN_MAGIC,
-                                             .patch_version = TTP_PATCH_VERSION,
-                                             .function_count = count,
-                                             .plan_bytes = join->given.head.total_bytes,
-                                             .total_bytes = size};
-    memcpy(join->chosen->content, join->given.head.content, sizeof join->chosen->content);
-    tool_record_patch_each(patch, &join->given, path, choose_function, join);
+    uint32_t count = module->given.head.function_count;
+    size_t size = sizeof *module->chosen + ttp_chosen_bits_bytes(count);
+    module->chosen = tool_allocate(size + sizeof(uint64_t), 1);
+    *module->chosen = (struct ttp_chosen_head){.magic = TTP_CHOSEN_MAGIC,
+                                               .patch_version = TTP_PATCH_VERSION,
+                                               .function_count = count,
+                                               .plan_bytes = module->given.head.total_bytes,
+                                               .total_bytes = size};
+    memcpy(module->chosen->content, module->given.head.content, sizeof module->chosen->content);
+    tool_record_patch_each(patch, &module->given, module->path, choose_function, module);
+}
+
+static void close_module(struct tool_record_joined *module)
+{
+    tool_patch_given_close(&module->given);
+    free(module->chosen);
+    free(module->path);
+    *module = (struct tool_record_joined){0};
+}
+
+/* NULL, or why it has no plan. A module of which no function is chosen is none. */
+static const char *add_module(struct tool_record_join *join, struct tool_record_patch *patch,
+                              const char *path)
+{
+    const struct tool_plan_wish wish = {.path = path, .cache = patch->cache};
+    tool_grow((void **)&join->modules, &join->capacity, join->count + 1, sizeof *join->modules);
+    struct tool_record_joined *module = &join->modules[join->count];
+    *module = (struct tool_record_joined){.path = tool_copy_text(path, strlen(path))};
+    const char *why = tool_patch_give(&wish, &module->given);
+    if (why == NULL)
+        choose_functions(module, patch);
+    if (why == NULL && module->count != 0)
+        join->count++;
+    else
+        close_module(module);
+    return why;
+}
+
+/* Of what else is mapped with code: libraries that patterns name, or the executable's own. */
+static void add_libraries(struct tool_record_join *join, struct tool_record_patch *patch,
+                          uint32_t pid, const char *executable)
+{
+    char name[NAME_BYTES], line[PATH_MAX + 256], last[PATH_MAX] = "";
+    (void)snprintf(name, sizeof name, "/proc/%u/maps", pid);
+    FILE *file = fopen(name, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const char *path = strchr(line, '/'), *rights = strchr(line, ' ');
+        line[strcspn(line, "\n")] = '\0';
+        if (path == NULL || rights == NULL || strncmp(rights, " r-xp", 5) != 0 ||
+            strcmp(path, last) == 0 || strcmp(path, executable) == 0)
+            continue;
+        (void)snprintf(last, sizeof last, "%s", path);
+        bool is_named = patch->module->count != 0;
+        if ((is_named || tool_record_patch_owns(patch, path)) &&
+            tool_record_patch_covers(patch, path))
+            (void)add_module(join, patch, path);
+    }
+    if (file != NULL)
+        (void)fclose(file);
+}
+
+/* Where nothing was asked for: the executable, and libraries that are its own. */
+static void choose_modules(struct tool_record_patch *patch, const char *executable)
+{
+    bool is_asked = patch->rules.function.count != 0 || patch->module->count != 0;
+    if (patch->rules.function.count == 0)
+        (void)tool_parse_record_patch(".", patch);
+    if (is_asked)
+        return;
+    patch->only = tool_copy_text(executable, strlen(executable));
+    patch->own = tool_record_own_libraries(executable);
+}
+
+static int add_modules(struct tool_record_join *join, struct tool_record_patch *patch, uint32_t pid,
+                       const char *executable)
+{
+    const char *why =
+        tool_record_patch_covers(patch, executable) ? add_module(join, patch, executable) : NULL;
+    if (why != NULL)
+        return tool_fail("cannot attach to process %u: of '%s' %s", pid, executable, why);
+    add_libraries(join, patch, pid, executable);
+    if (join->count != 0)
+        return TOOL_OK;
+    return tool_fail("nothing to attach for: no function of '%s'%s is chosen", executable,
+                     patch->module->count != 0 ? ", or of a library that it has loaded," : "");
 }
 
 int tool_record_join_open(struct tool_record_join *join, struct tool_record_patch *patch,
@@ -122,29 +197,32 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
     char *path = tool_record_join_image(pid);
     if (path == NULL)
         return TOOL_CANNOT;
-    if (patch->rules.function.count == 0)
-        (void)tool_parse_record_patch(".", patch);
+    choose_modules(patch, path);
     tool_debug_files_apply(patch->debug, &symbols);
     patch->symbols = tool_symbols_make(&symbols);
     (void)tool_symbols_start(patch->symbols);
     (void)tool_plan_cache_open(patch->cache);
-    const struct tool_plan_wish wish = {.path = path, .cache = patch->cache};
-    const char *why = tool_patch_give(&wish, &join->given);
-    int status = TOOL_OK;
-    if (why != NULL)
-        status = tool_fail("cannot attach to process %u: of '%s' %s", pid, path, why);
-    else
-        choose_all(join, patch, path);
-    if (status == TOOL_OK && join->count == 0)
-        status = tool_fail("nothing to attach for: no function of '%s' is chosen", path);
+    int status = add_modules(join, patch, pid, path);
     free(path);
     return status;
 }
 
+const void *tool_record_join_plan(const struct tool_record_join *join, const char *module_path,
+                                  const void **chosen)
+{
+    for (size_t i = 0; i < join->count; i++)
+        if (strcmp(join->modules[i].path, module_path) == 0) {
+            *chosen = join->modules[i].chosen;
+            return join->modules[i].given.bytes;
+        }
+    return NULL;
+}
+
 void tool_record_join_close(struct tool_record_join *join)
 {
-    tool_patch_given_close(&join->given);
-    free(join->chosen);
+    for (size_t i = 0; i < join->count; i++)
+        close_module(&join->modules[i]);
+    free(join->modules);
     *join = (struct tool_record_join){0};
 }
 
@@ -160,6 +238,10 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
                  pid, patched->functions, patched->functions_left, result->stop_count,
                  (double)result->longest_stop_ns / 1e6,
                  result->is_segment_left ? "" : ", and is as it was");
+    if (result->left_module_count != 0)
+        tool_message("%u libraries were left out: their code is not as in their files, or has no "
+                     "place for stubs near it",
+                     result->left_module_count);
     if (result->busy_count != 0)
         tool_message("%u functions were left out, as somebody was inside them each time",
                      result->busy_count);

@@ -1,4 +1,5 @@
-/* Functions of a process that runs already: which of its executable's are patched. */
+/* Functions of a process that runs already: which of its executable's and of its libraries' are
+ * patched. */
 #ifndef TOOL_RECORD_JOIN_H
 #define TOOL_RECORD_JOIN_H
 
@@ -8,10 +9,17 @@
 #include "recorder/arena/patch_plan.h"
 #include "tools/record/engines/record_patch.h"
 
-struct tool_record_join {
+/* A module of it, with functions that are chosen. */
+struct tool_record_joined {
+    char *path;
     struct tool_patch_given given;
     struct ttp_chosen_head *chosen; /* bits of functions behind it */
     uint32_t count;                 /* of those */
+};
+
+struct tool_record_join {
+    struct tool_record_joined *modules;
+    size_t count, capacity;
 };
 
 /* The process that is meant: by its number, or by the name of its program, where there is one. 0:
@@ -22,6 +30,9 @@ char *tool_record_join_image(uint32_t pid);
 /* Plan and choice; while this process is small. Returns a tool_exit: what is wrong was said. */
 int tool_record_join_open(struct tool_record_join *join, struct tool_record_patch *patch,
                           uint32_t pid);
+/* The module's patch plan, and the choice; NULL: it is not one of them. */
+const void *tool_record_join_plan(const struct tool_record_join *join, const char *module_path,
+                                  const void **chosen);
 void tool_record_join_close(struct tool_record_join *join);
 /* What was done to the process, in a line. */
 void tool_record_join_say(const struct tool_record_join *join, const ttape_session_result *result,

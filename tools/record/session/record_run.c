@@ -165,9 +165,7 @@ static const void *find_plan(void *context, const char *module_path, size_t *siz
 static const void *give_patch(void *context, const char *module_path, const void **chosen)
 {
     const struct tool_record_session *session = context;
-    (void)module_path;
-    *chosen = session->join.chosen;
-    return session->join.given.bytes;
+    return tool_record_join_plan(&session->join, module_path, chosen);
 }
 
 /* Large blocks go back to the system as soon as they are free: else malloc keeps them, and as much

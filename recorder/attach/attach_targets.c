@@ -1,0 +1,279 @@
+/* The modules whose functions are patched: looked at together, and changed one after the other.
+ *
+ *     executable  library  library ...   sorted by address
+ *     \___ 0 ___/ \_____ 1 _____/        clusters: a jump leads from any of it to its stubs
+ *
+ * Stubs of cluster 0 lie in the segment; those of another have a mapping of their own. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "recorder/attach/attach_inside.h"
+
+#define CLUSTER_BYTES UINT64_C(0x40000000) /* of its modules: so much that its stubs find room */
+#define NOT_REPLACED  0x100000             /* MAP_FIXED_NOREPLACE */
+
+/* ---- looking ---- */
+
+static void close_target(struct ttp_target *target)
+{
+    ttp_windows_close(&target->windows);
+    ttp_code_close(&target->elf, &target->text);
+    free(target->done);
+    free(target->skip);
+    *target = (struct ttp_target){0};
+}
+
+void ttp_targets_close(struct ttp_targets *targets)
+{
+    for (size_t i = 0; i < targets->count; i++)
+        close_target(&targets->list[i]);
+    free(targets->list);
+    *targets = (struct ttp_targets){0};
+}
+
+static ttape_status open_target(struct ttp_target *target, const struct ttp_target_look *look,
+                                const struct ttp_attach_wish *wish, ttape_error *err)
+{
+    *target = (struct ttp_target){.wish = wish};
+    TTP_TRY(ttp_code_open(&target->elf, &target->text, look->pid, look->memory, look->maps,
+                          wish->module, err));
+    const char *why = ttp_windows_open(&target->windows, wish, look, &target->elf, &target->text);
+    size_t room = (size_t)target->windows.changes.capacity + 1;
+    target->done = calloc(room, sizeof *target->done);
+    target->skip = calloc(room, sizeof *target->skip);
+    if (why == NULL && (target->done == NULL || target->skip == NULL))
+        why = "memory is short";
+    return why == NULL ? TTAPE_OK : ttp_attach_refuse(err, look->pid, "%s", why);
+}
+
+static int compare_targets(const void *a, const void *b)
+{
+    const struct ttp_target *x = a, *y = b;
+    return x->elf.low < y->elf.low ? -1 : x->elf.low > y->elf.low;
+}
+
+/* Of modules that follow one another. The first one has the executable, where that is patched. */
+static void find_clusters(struct ttp_targets *t)
+{
+    t->cluster_count = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        struct ttp_target *target = &t->list[i];
+        struct ttp_cluster *last =
+            t->cluster_count == 0 ? NULL : &t->clusters[t->cluster_count - 1];
+        if (last == NULL || target->elf.high - last->low > CLUSTER_BYTES) {
+            last = &t->clusters[t->cluster_count++];
+            *last = (struct ttp_cluster){.low = target->elf.low};
+        }
+        last->high = target->elf.high;
+        target->cluster = t->cluster_count - 1;
+        target->area = last->bytes;
+        last->bytes += target->windows.area_bytes;
+    }
+}
+
+/* How many clusters these modules and one more would be, by what is between them. */
+static bool has_room(struct ttp_targets *t)
+{
+    qsort(t->list, t->count, sizeof *t->list, compare_targets);
+    uint64_t low = 0;
+    uint32_t clusters = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (clusters == 0 || t->list[i].elf.high - low > CLUSTER_BYTES) {
+            low = t->list[i].elf.low;
+            clusters++;
+        }
+    return clusters <= TTP_AGENT_AREAS;
+}
+
+static void drop_target(struct ttp_targets *t, const struct ttp_attach_wish *wish)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->list[i].wish == wish) {
+            close_target(&t->list[i]);
+            memmove(&t->list[i], &t->list[i + 1], (t->count - i - 1) * sizeof *t->list);
+            t->count--;
+        }
+}
+
+ttape_status ttp_targets_open(struct ttp_targets *t, const struct ttp_target_look *look,
+                              const struct ttp_attach_wish *wishes, size_t count, ttape_error *err)
+{
+    *t = (struct ttp_targets){.list = calloc(count + 1, sizeof *t->list)};
+    if (t->list == NULL)
+        return ttp_fail_memory(err);
+    ttape_error first = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct ttp_target *target = &t->list[t->count];
+        ttape_status status = open_target(target, look, &wishes[i], i == 0 ? &first : NULL);
+        if (status == TTAPE_OK) {
+            t->count++;
+            if (!has_room(t)) {
+                drop_target(t, &wishes[i]);
+                t->left++;
+            }
+            continue;
+        }
+        close_target(target);
+        t->left++;
+        if (i == 0) { /* what the executable is refused for is no smaller elsewhere */
+            if (err != NULL)
+                *err = first;
+            return status;
+        }
+    }
+    find_clusters(t);
+    return TTAPE_OK;
+}
+
+/* ---- their stubs' places ---- */
+
+static const char *map_area(struct ttp_targets *t, uint32_t cluster, struct ttp_stop *stop,
+                            const struct ttp_call_places *places, uint64_t said_at)
+{
+    struct ttp_maps maps;
+    struct ttp_agent_area *area = &t->areas[cluster];
+    struct ttp_cluster *c = &t->clusters[cluster];
+    *area = (struct ttp_agent_area){.bytes = c->bytes};
+    if (!ttp_maps_read(&maps, stop->pid))
+        return "its mappings cannot be read";
+    area->at = ttp_maps_place(&maps, c->low, c->high, c->bytes);
+    ttp_maps_free(&maps);
+    if (area->at == 0)
+        return "there is no room near the code of its libraries";
+    struct ttp_called called = {
+        .number = SYS_mmap,
+        .arguments = {area->at, area->bytes, PROT_READ | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | NOT_REPLACED, UINT64_MAX, 0}};
+    if (!ttp_call(stop, places, &called))
+        return "its thread does not do what it is told";
+    if ((uint64_t)called.result != area->at)
+        return "its libraries' stubs have no place";
+    /* only what is said there is unmapped later */
+    return ttp_memory_write(stop->memory, said_at + cluster * sizeof *area, area, sizeof *area)
+               ? NULL
+               : "its memory cannot be written to";
+}
+
+const char *ttp_targets_map(struct ttp_targets *t, const struct ttp_segment *segment,
+                            struct ttp_stop *stop, const struct ttp_call_places *places)
+{
+    uint64_t said_at =
+        segment->at + ttp_agent_image_head()->shared + offsetof(struct ttp_agent_shared, areas);
+    const char *why = NULL;
+    t->areas[0] = (struct ttp_agent_area){segment->at + segment->area, t->clusters[0].bytes};
+    for (uint32_t i = 1; why == NULL && i < t->cluster_count; i++)
+        why = map_area(t, i, stop, places, said_at);
+    for (size_t i = 0; i < t->count; i++)
+        t->list[i].area_at = t->areas[t->list[i].cluster].at + t->list[i].area;
+    return why;
+}
+
+/* ---- between the stops ---- */
+
+static bool put_target(struct ttp_target *target, int memory, uint64_t changes_at)
+{
+    struct ttp_windows *w = &target->windows;
+    return ttp_memory_write(memory, target->area_at, w->area, w->area_bytes) &&
+           ttp_memory_write(memory, changes_at, w->changes.list,
+                            w->changes.count * sizeof *w->changes.list);
+}
+
+/* Modules are sorted by address, so all changes are. */
+const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *segment, int memory)
+{
+    uint64_t said = segment->at + ttp_agent_image_head()->shared +
+                    offsetof(struct ttp_agent_shared, change_count);
+    uint64_t at = segment->at + segment->changes;
+    uint32_t count = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        struct ttp_target *target = &t->list[i];
+        const char *why = ttp_windows_make(&target->windows, segment->at, target->area_at);
+        if (why != NULL)
+            return why;
+        if (!put_target(target, memory, at + count * sizeof(struct ttp_change)))
+            return "its memory cannot be written to";
+        count += target->windows.changes.count;
+    }
+    if (count == 0)
+        return "none of its functions can be patched";
+    return ttp_memory_write(memory, said, &count, sizeof count) ? NULL
+                                                                : "its memory cannot be written to";
+}
+
+/* ---- the jumps ---- */
+
+/* A function is changed as a whole, or not now. */
+static uint32_t mark_busy(struct ttp_target *target, const struct ttp_points *points)
+{
+    struct ttp_windows *w = &target->windows;
+    uint32_t busy = 0;
+    memset(w->is_busy, 0, w->plan->function_count);
+    for (uint32_t i = 0; i < w->changes.count; i++) {
+        const struct ttp_window *window = &w->list[i];
+        if (target->done[i] || !ttp_points_hold(points, window->at + 1, window->at + window->bytes))
+            continue;
+        busy += w->is_busy[window->function] == 0;
+        w->is_busy[window->function] = 1;
+    }
+    for (uint32_t i = 0; i < w->changes.count; i++)
+        target->skip[i] = target->done[i] || w->is_busy[w->list[i].function] != 0;
+    return busy;
+}
+
+bool ttp_targets_change(struct ttp_targets *t, int memory, const struct ttp_points *points,
+                        uint32_t *busy)
+{
+    *busy = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        struct ttp_target *target = &t->list[i];
+        *busy += mark_busy(target, points);
+        if (!ttp_code_apply(memory, &target->windows.changes, target->skip))
+            return false;
+        for (uint32_t j = 0; j < target->windows.changes.count; j++)
+            target->done[j] |= !target->skip[j];
+    }
+    return true;
+}
+
+/* ---- what is where ---- */
+
+uint32_t ttp_targets_changes(const struct ttp_targets *t)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < t->count; i++)
+        count += t->list[i].windows.changes.capacity;
+    return count;
+}
+
+const struct ttp_target *ttp_targets_at(const struct ttp_targets *t, uint64_t address)
+{
+    size_t low = 0, high = t->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->list[middle].elf.high <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->count && t->list[low].elf.low <= address ? &t->list[low] : NULL;
+}
+
+void ttp_targets_count(const struct ttp_targets *t, struct ttp_attach_counts *counts)
+{
+    uint32_t chosen = 0, entries = 0;
+    counts->exits = counts->exits_left = counts->faults = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct ttp_probe_decision *d = &t->list[i].windows.decision;
+        chosen += d->chosen_count;
+        entries += d->entries;
+        counts->exits += d->exits;
+        counts->exits_left += d->exits_left;
+        counts->faults += t->list[i].windows.faults;
+    }
+    counts->modules = (uint32_t)t->count;
+    counts->modules_left = t->left;
+    counts->functions = entries - counts->busy;
+    counts->functions_left = chosen - entries + counts->busy;
+}
