@@ -13,11 +13,12 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 3u
+#define TTP_AGENT_VERSION 4u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
 #define TTP_AGENT_AREAS   8u     /* of stubs */
+#define TTP_AGENT_MODULES 256u   /* that are changed */
 #define TTP_AGENT_PAGE    4096u
 
 struct ttp_agent_head {
@@ -26,7 +27,7 @@ struct ttp_agent_head {
     uint32_t code_bytes, image_bytes, file_bytes; /* whole pages; file_bytes: what is not zero */
     uint32_t begin;                               /* where the thread begins that maps the rest */
     uint32_t shared, arena; /* struct ttp_agent_shared; the page that the arena's lies over */
-    uint32_t enter, exit, tail, joined, joined_tail; /* what stubs call */
+    uint32_t enter, exit, tail, joined, joined_tail, library_enter, library_exit; /* for stubs */
     uint32_t reserved;
 };
 
@@ -50,6 +51,12 @@ struct ttp_agent_area {
     uint64_t at, bytes; /* 0: there is none */
 };
 
+/* A module that is changed; it may be unloaded, and another one lie there. */
+struct ttp_agent_module {
+    uint64_t low, high, device, inode;
+    uint32_t is_caller, reserved; /* whose calls of libraries are recorded */
+};
+
 /* What the attaching process fills in before the agent begins, and what the agent says then. */
 struct ttp_agent_shared {
     uint64_t region, region_bytes;
@@ -66,6 +73,7 @@ struct ttp_agent_shared {
     uint64_t image;
     uint64_t libc_low, libc_high;
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
+    struct ttp_agent_module modules[TTP_AGENT_MODULES]; /* sorted; the rest is zero */
     uint64_t frame;      /* of registers, as the kernel restores them */
     uint64_t next_state; /* counted by the agent */
     int64_t result;      /* of mapping: 0, or a negative errno; 1: it is not over */
@@ -73,6 +81,6 @@ struct ttp_agent_shared {
     struct ttp_agent_known known[TTP_AGENT_KNOWN];
 };
 
-_Static_assert(sizeof(struct ttp_agent_head) == 64, "no hidden padding");
+_Static_assert(sizeof(struct ttp_agent_head) == 72, "no hidden padding");
 
 #endif

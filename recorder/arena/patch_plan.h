@@ -181,6 +181,7 @@ enum ttp_patch_probe_flags {
 #define TTP_CHOSEN_SUFFIX    ".chosen"
 #define TTP_CHOSEN_NONE      1u /* none of its functions: function_count and plan_bytes are 0 */
 #define TTP_CHOSEN_LEFT      2u /* with it: the module is not one of those that are chosen */
+#define TTP_CHOSEN_CALLED    4u /* of what is attached to: only where other chosen modules call */
 #define TTP_CHOSEN_BYTES_MAX (1u << 30)
 struct ttp_chosen_section {
     uint64_t at, bytes; /* 0: there is none */

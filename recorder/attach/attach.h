@@ -41,6 +41,7 @@ struct ttp_attach_counts {
     uint32_t threads, stops;
     uint32_t open_calls; /* at the attach */
     uint64_t longest_ns; /* of all stops */
+    uint32_t loaded;     /* libraries, meanwhile: nothing of them was recorded */
     uint32_t children;   /* forked meanwhile, and put back as well */
     bool is_left;        /* the segment stays: somebody may be inside */
     bool has_ended;      /* the process, before */

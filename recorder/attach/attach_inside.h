@@ -172,6 +172,7 @@ struct ttp_window {
 struct ttp_windows {
     struct ttp_patch_head *plan; /* a copy, without what cannot be when attaching */
     const struct ttp_chosen_head *chosen;
+    struct ttp_chosen_head *own_chosen; /* NULL: as it was given */
     struct ttp_code_view view;
     struct ttp_probe_decision decision;
     uint8_t *area; /* data and stubs, as they go into the segment */
@@ -245,6 +246,7 @@ bool ttp_segment_is_used(const struct ttp_agent_shared *shared, int memory);
 
 struct ttp_target {
     const struct ttp_attach_wish *wish;
+    bool is_called; /* only what others of them call is recorded */
     struct ttp_elf_view elf;
     struct ttp_code_text text;
     struct ttp_windows windows;
@@ -268,6 +270,8 @@ ttape_status ttp_targets_open(struct ttp_targets *targets, const struct ttp_targ
                               const struct ttp_attach_wish *wishes, size_t count, ttape_error *err);
 void ttp_targets_close(struct ttp_targets *targets);
 uint32_t ttp_targets_changes(const struct ttp_targets *targets); /* at most */
+void ttp_targets_name(const struct ttp_targets *targets, const struct ttp_maps *maps,
+                      struct ttp_agent_module *modules);
 /* The one that has the address; NULL: none. */
 const struct ttp_target *ttp_targets_at(const struct ttp_targets *targets, uint64_t address);
 /* While the process stands still, with the segment there. Returns NULL, or why not. */

@@ -34,6 +34,7 @@ struct leaving {
     bool may_call; /* no filter of system calls has come meanwhile */
     const struct ttp_segment *segment;
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
+    struct ttp_agent_module modules[TTP_AGENT_MODULES];
     struct ttp_changes changes;
     struct ttp_call_places places;
     struct ttp_maps maps;
@@ -56,11 +57,27 @@ static bool read_changes(struct leaving *l, int memory)
         shared.change_count > CHANGES_MOST)
         return false;
     memcpy(l->areas, shared.areas, sizeof l->areas);
+    memcpy(l->modules, shared.modules, sizeof l->modules);
     l->changes.list = calloc((size_t)shared.change_count + 1, sizeof *l->changes.list);
     l->changes.count = shared.change_count;
     return l->changes.list != NULL &&
            ttp_memory_read(memory, shared.changes, l->changes.list,
                            shared.change_count * sizeof *l->changes.list);
+}
+
+/* What was changed in a module that has been unloaded is gone with it, whatever lies there now. */
+static void forget_unloaded(struct leaving *l)
+{
+    uint32_t kept = 0, change = 0;
+    for (uint32_t i = 0; i < TTP_AGENT_MODULES && l->modules[i].high != 0; i++) {
+        const struct ttp_agent_module *module = &l->modules[i];
+        const struct ttp_map *map = ttp_maps_at(&l->maps, module->low);
+        bool is_there = map != NULL && map->inode == module->inode && map->device == module->device;
+        for (; change < l->changes.count && l->changes.list[change].at < module->high; change++)
+            if (is_there)
+                l->changes.list[kept++] = l->changes.list[change];
+    }
+    l->changes.count = kept;
 }
 
 /* Whether these pages are in memory as they are in the file. */
@@ -191,9 +208,13 @@ static bool prepare(struct leaving *l, const struct ttp_stop *stop)
 {
     ttp_maps_free(&l->maps);
     l->may_call = may_call(l->said->pid);
-    return ttp_maps_read(&l->maps, l->said->pid) &&
-           (l->places.call != 0 || ttp_call_places_find(&l->places, &l->maps, stop->memory)) &&
-           (l->changes.list != NULL || read_changes(l, stop->memory));
+    bool is_known =
+        ttp_maps_read(&l->maps, l->said->pid) &&
+        (l->places.call != 0 || ttp_call_places_find(&l->places, &l->maps, stop->memory)) &&
+        (l->changes.list != NULL || read_changes(l, stop->memory));
+    if (is_known)
+        forget_unloaded(l);
+    return is_known;
 }
 
 static bool has_agent(const struct leaving *l, int memory)

@@ -67,6 +67,14 @@ static bool find_function(const struct ttp_targets *targets, const struct ttp_pl
     return !frame->is_exact || at > entry->window; /* else it is about to be entered */
 }
 
+/* Of a library that is called only where its caller is none. */
+static bool is_recorded(const struct ttp_targets *targets, const struct ttp_plan_frame *caller,
+                        uint64_t function)
+{
+    const struct ttp_target *from = ttp_targets_at(targets, caller->pc);
+    return !ttp_targets_at(targets, function)->is_called || (from != NULL && !from->is_called);
+}
+
 /* Innermost first. Calls of a handler that runs are left out, as what it interrupted is no caller
  * of it. Returns how many there are. */
 static uint32_t walk(struct walking *w, const struct ttp_open_calls *open,
@@ -91,7 +99,7 @@ static uint32_t walk(struct walking *w, const struct ttp_open_calls *open,
         if (!ttp_plan_step(frame, row, read_word, w) ||
             frame->sp - known->stack_low > known->stack_high - known->stack_low)
             break;
-        if (is_one)
+        if (is_one && is_recorded(open->targets, frame, function))
             calls[count++] = (struct ttp_agent_call){frame->sp - 8, function, frame->pc};
     }
     return count;

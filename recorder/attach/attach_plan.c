@@ -102,16 +102,32 @@ static const char *copy_plan(struct ttp_windows *w, const struct ttp_patch_head 
     return NULL;
 }
 
+/* A function of a library that jumps to another one returns there. */
+static const char *add_jumped_to(struct ttp_windows *w)
+{
+    size_t bytes = sizeof *w->chosen + ttp_chosen_bits_bytes(w->plan->function_count);
+    w->own_chosen = malloc(bytes);
+    if (w->own_chosen == NULL)
+        return "memory is short";
+    memcpy(w->own_chosen, w->chosen, bytes);
+    ttp_choose_jumped_to(w->plan, (uint64_t *)(w->own_chosen + 1));
+    w->chosen = w->own_chosen;
+    return NULL;
+}
+
 const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_wish *wish,
                              const struct ttp_target_look *look, const struct ttp_elf_view *elf,
                              const struct ttp_code_text *text)
 {
     const struct ttp_patch_head *plan = wish->plan;
     *w = (struct ttp_windows){.chosen = wish->chosen};
+    bool is_called = w->chosen != NULL && (w->chosen->flags & TTP_CHOSEN_CALLED) != 0;
     if (!ttp_patch_check(plan, plan->total_bytes, TTP_PATCH_MAGIC, plan->content) ||
         elf->bias + plan->code_end > text->high)
         return "its plan is damaged";
     const char *why = copy_plan(w, plan, look->minds_faults);
+    if (why == NULL && is_called)
+        why = add_jumped_to(w);
     if (why != NULL)
         return why;
     w->view = (struct ttp_code_view){.segments = elf->segments,
@@ -193,14 +209,20 @@ const char *ttp_windows_make(struct ttp_windows *w, uint64_t agent, uint64_t are
     const struct ttp_agent_head *head = ttp_agent_image_head();
     struct ttp_probe_decision *d = &w->decision;
     struct ttp_probe_data *data = (struct ttp_probe_data *)(void *)w->area;
-    const struct ttp_probe_hooks hooks = {.enter = agent + head->enter,
-                                          .exit = agent + head->exit,
-                                          .tail = agent + head->tail,
-                                          .joined = agent + head->joined,
-                                          .joined_tail = agent + head->joined_tail,
-                                          .inlined = agent + head->enter,
-                                          .enter_valued = agent + head->enter,
-                                          .exit_valued = agent + head->exit};
+    bool is_library = w->chosen != NULL && (w->chosen->flags & TTP_CHOSEN_CALLED) != 0;
+    struct ttp_probe_hooks hooks = {.enter = agent + head->enter,
+                                    .exit = agent + head->exit,
+                                    .tail = agent + head->tail,
+                                    .joined = agent + head->joined,
+                                    .joined_tail = agent + head->joined_tail,
+                                    .inlined = agent + head->enter,
+                                    .enter_valued = agent + head->enter,
+                                    .exit_valued = agent + head->exit};
+    if (is_library) {
+        hooks.enter = agent + head->library_enter;
+        hooks.exit = agent + head->library_exit;
+        hooks.tail = hooks.joined_tail;
+    }
     d->data = data;
     d->stubs = (struct ttp_probe_stub *)(void *)(w->area + TTP_AREA_DATA);
     d->shift = area_at - (uintptr_t)w->area;
@@ -217,6 +239,7 @@ const char *ttp_windows_make(struct ttp_windows *w, uint64_t agent, uint64_t are
 void ttp_windows_close(struct ttp_windows *w)
 {
     free(w->plan);
+    free(w->own_chosen);
     free(w->area);
     free(w->decision.taken);
     free(w->changes.list);

@@ -249,6 +249,7 @@ static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
     if (a->segment.at == 0)
         return "there is no room near its code";
     tell_places(a, stop);
+    ttp_targets_name(&a->targets, &a->maps, a->shared->modules);
     note_threads(a, stop);
     why = ttp_segment_map(&a->segment, stop, &a->places, a->shared);
     a->is_mapped = why == NULL;
@@ -439,6 +440,33 @@ bool ttp_attach_is_over(struct ttp_attach *a)
     return is_over;
 }
 
+static bool was_there(const struct ttp_attach *a, const char *path)
+{
+    for (size_t i = 0; i < a->modules.count; i++)
+        if (strcmp(a->modules.modules[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Libraries that have come since it was looked at. */
+static uint32_t count_loaded(const struct ttp_attach *a)
+{
+    struct ttp_maps maps;
+    const char *last = "";
+    uint32_t count = 0;
+    bool is_read = a->modules.count != 0 && ttp_maps_read(&maps, a->options.pid);
+    for (size_t i = 0; is_read && i < maps.count; i++) {
+        const struct ttp_map *map = &maps.list[i];
+        if (!map->can_execute || map->path[0] != '/' || strcmp(map->path, last) == 0)
+            continue;
+        last = map->path;
+        count += !was_there(a, map->path);
+    }
+    if (is_read)
+        ttp_maps_free(&maps);
+    return count;
+}
+
 /* Whether a process has our segment: a child that was forked meanwhile. */
 static bool has_segment(const struct ttp_attach *a, uint32_t pid)
 {
@@ -485,6 +513,7 @@ ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *coun
     a->counts = counts;
     ttp_arena_note_off(a->outside.head, ttp_outside_clock(&a->outside));
     __atomic_store_n(&a->outside.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELAXED);
+    counts->loaded = count_loaded(a);
     ttape_status status = ttp_leave(&leaving, &a->segment, err);
     note_leaving(counts, &leaving);
     counts->has_ended = leaving.is_gone;

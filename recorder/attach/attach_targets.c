@@ -36,7 +36,9 @@ void ttp_targets_close(struct ttp_targets *targets)
 static ttape_status open_target(struct ttp_target *target, const struct ttp_target_look *look,
                                 const struct ttp_attach_wish *wish, ttape_error *err)
 {
-    *target = (struct ttp_target){.wish = wish};
+    *target = (struct ttp_target){.wish = wish,
+                                  .is_called = wish->chosen != NULL &&
+                                               (wish->chosen->flags & TTP_CHOSEN_CALLED) != 0};
     TTP_TRY(ttp_code_open(&target->elf, &target->text, look->pid, look->memory, look->maps,
                           wish->module, err));
     const char *why = ttp_windows_open(&target->windows, wish, look, &target->elf, &target->text);
@@ -84,7 +86,7 @@ static bool has_room(struct ttp_targets *t)
             low = t->list[i].elf.low;
             clusters++;
         }
-    return clusters <= TTP_AGENT_AREAS;
+    return clusters <= TTP_AGENT_AREAS && t->count <= TTP_AGENT_MODULES;
 }
 
 static void drop_target(struct ttp_targets *t, const struct ttp_attach_wish *wish)
@@ -238,6 +240,20 @@ bool ttp_targets_change(struct ttp_targets *t, int memory, const struct ttp_poin
 }
 
 /* ---- what is where ---- */
+
+void ttp_targets_name(const struct ttp_targets *t, const struct ttp_maps *maps,
+                      struct ttp_agent_module *modules)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const struct ttp_target *target = &t->list[i];
+        const struct ttp_map *map = ttp_maps_at(maps, target->elf.low);
+        modules[i] = (struct ttp_agent_module){.low = target->elf.low,
+                                               .high = target->elf.high,
+                                               .device = map == NULL ? 0 : map->device,
+                                               .inode = map == NULL ? 0 : map->inode,
+                                               .is_caller = !target->is_called};
+    }
+}
 
 uint32_t ttp_targets_changes(const struct ttp_targets *t)
 {

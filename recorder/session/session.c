@@ -312,6 +312,7 @@ static void fill_attached(const ttape_session *session, ttape_session_result *re
     result->longest_stop_ns = counts->longest_ns;
     result->child_count = counts->children;
     result->busy_count = counts->busy;
+    result->loaded_count = counts->loaded;
     result->left_module_count = counts->modules_left;
     result->is_segment_left = counts->is_left;
 }

@@ -198,14 +198,44 @@ def test_cycles(checks, work):
         checks.equal(program.end(), (0, "right\n", ""), f"{name}: its answers")
 
 
-def kill_library():
-    path = setting.programs() / "attach-ends.so"
+def library_of(name, source, *flags):
+    path = setting.programs() / name
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_suffix(f".{os.getpid()}")
-    setting.call(["gcc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE",
-                  setting.PROGRAMS / "p_attach_ends.c", "-o", made])
+    setting.call(["gcc", "-O1", "-shared", "-fPIC", *flags, source, "-o", made])
     made.rename(path)
     return path
+
+
+def kill_library():
+    return library_of("attach-ends.so", setting.PROGRAMS / "p_attach_ends.c", "-D_GNU_SOURCE")
+
+
+def test_unloaded(checks, work):
+    """A library that is patched is unloaded, and another one lies there when all is put back."""
+    source = work / "f.c"
+    source.write_text("int f(int n) { volatile int m = n; return m + ADD; }\n")
+    libraries = [library_of(f"lib-f{number}.so", source, f"-DADD={number}") for number in (1, 2)]
+    path = setting.build("p_loads.c", flags=("-O1",), log=False, hooks=False)
+    process = subprocess.Popen([path, *libraries], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True, bufsize=0)
+    assert process.stdout.readline() == "ready\n"
+    attached = recorder(process.pid, work / "unloaded.ttape", "--module", "/lib-f1")
+
+    def ask(byte):
+        process.stdin.write(byte)
+        return process.stdout.read(1) == byte
+
+    until("a recording", lambda: not ask("x") or has_events(attached))
+    checks.that(ask("c") and ask("x"), "it goes on with the other library")
+    attached.send_signal(signal.SIGINT)
+    said = attached.communicate(timeout=GIVE_UP)[1]
+    checks.that(attached.returncode in (0, 3) and "is as it was" in said, f"unloaded: {said}")
+    checks.that("libraries were loaded meanwhile (1)" in said, f"it does not say so: {said}")
+    checks.that(ask("x"), "it goes on")
+    process.stdin.close()
+    checks.equal((process.stdout.read(), process.wait(timeout=GIVE_UP)), ("right\n", 0),
+                 "unloaded: its answers")
 
 
 def test_kills(checks, work):
@@ -264,6 +294,7 @@ def main():
         if b"rdfsbase" in probe.err:
             setting.skip("this machine lacks rdfsbase")
         test_refusals(checks, work)
+        test_unloaded(checks, work)
         test_cycles(checks, work)
         if KILLS:
             test_kills(checks, work)

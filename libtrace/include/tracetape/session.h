@@ -107,6 +107,7 @@ typedef struct ttape_session_result {
      * functions that were not patched, as somebody was inside them each time. */
     uint64_t stop_count, longest_stop_ns;
     uint32_t child_count, busy_count;
+    uint32_t loaded_count;      /* libraries that it loaded meanwhile: they are not recorded */
     uint32_t left_module_count; /* modules that were not patched: their code is not as in files */
     bool is_segment_left; /* memory of ours stays in it: nobody could say that it is not used */
 } ttape_session_result;

@@ -132,12 +132,6 @@ void ttp_probe_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp
     ttp_probe_exit(function, call_site, sp);
 }
 
-bool ttp_library_is_by_callers(uintptr_t call_site)
-{
-    (void)call_site;
-    return false;
-}
-
 bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp)
 {
     (void)call_site;

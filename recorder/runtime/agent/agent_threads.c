@@ -26,6 +26,21 @@ _Static_assert(sizeof(struct ttp_agent_wiped) % TTP_AGENT_PAGE == 0, "whole page
 
 static uint64_t read_clock(void) { return ttp_tsc(); }
 
+/* Whose calls of libraries are recorded. */
+static void take_callers(const struct ttp_agent_module *modules)
+{
+    for (uint32_t i = 0; i < TTP_AGENT_MODULES && modules[i].high != 0; i++) {
+        const struct ttp_caller caller = {modules[i].low, modules[i].high - modules[i].low};
+        if (modules[i].is_caller == 0)
+            continue;
+        if (ttp_process.caller_bytes == 0) {
+            ttp_process.caller_low = caller.low;
+            ttp_process.caller_bytes = caller.bytes;
+        } else if (ttp_process.caller_count < TTP_CALLERS_MAX)
+            ttp_process.callers[ttp_process.caller_count++] = caller;
+    }
+}
+
 void ttp_agent_ready(void)
 {
     const struct ttp_agent_shared *shared = &ttp_agent_shared;
@@ -41,6 +56,7 @@ void ttp_agent_ready(void)
     ttp_process.tid_offset = shared->thread_id_at;
     ttp_process.libc_low = shared->libc_low;
     ttp_process.libc_high = shared->libc_high;
+    take_callers(shared->modules);
 }
 
 /* -- finding a state -- */

@@ -169,6 +169,8 @@ uint64_t ttp_slot_jump_bytes(const struct ttp_slot_image *images, const struct t
  * function_count: there is none. */
 uint32_t ttp_patch_function_around(const struct ttp_patch_head *plan, uint64_t address);
 uint32_t ttp_patch_function_at(const struct ttp_patch_head *plan, uint64_t start);
+/* Adds functions that chosen ones jump to, to return in their place. `bits`: of the plan's. */
+void ttp_choose_jumped_to(const struct ttp_patch_head *plan, uint64_t *bits);
 /* plan_check.c: whether these bytes are a plan of functions (or of copies, by its magic), or a
  * choice with all its sections. */
 bool ttp_patch_check(const struct ttp_patch_head *head, uint64_t size, uint64_t magic,

@@ -27,7 +27,6 @@
 
 #define FUNCTIONS_MAX 16384u
 #define NAME_MAX_SAID 128u
-#define JUMPS_MAX     4u /* of one function to the next, that are followed */
 
 /* What is looked for, while there is one thread. */
 struct library_calls {
@@ -219,37 +218,6 @@ static uint32_t choose_exports(const struct dl_phdr_info *info, const struct ttp
     return chosen;
 }
 
-/* Where a function leaves by a jump, the function that it jumps to, or into; else their count. */
-static uint32_t find_jumped_to(const struct ttp_patch_head *plan,
-                               const struct ttp_patch_probe *probe)
-{
-    const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
-    bool is_jump = probe->kind == TTP_PATCH_TAIL || probe->kind == TTP_PATCH_TAIL_IF;
-    if (is_jump && probe->reason == TTP_PATCH_ELSEWHERE)
-        return ttp_patch_function_around(plan, probe->jump);
-    if (!is_jump || probe->reason != TTP_PATCH_CAN || probe->fixup_count == 0)
-        return plan->function_count;
-    return ttp_patch_function_at(plan, fixups[probe->first_fixup + probe->fixup_count - 1].target);
-}
-
-/* Functions that chosen ones jump to return in their place. Returns how many were added. */
-static uint32_t choose_jumped_to(const struct ttp_patch_head *plan, uint64_t *bits)
-{
-    const struct ttp_patch_probe *probes = ttp_plan_at(plan, plan->probes_at);
-    uint32_t added = 0;
-    for (uint32_t i = 0; i < plan->probe_count; i++) {
-        uint32_t of = probes[i].function;
-        if ((bits[of / 64] >> of % 64 & 1) == 0)
-            continue;
-        uint32_t at = find_jumped_to(plan, &probes[i]);
-        if (at < plan->function_count && (bits[at / 64] >> at % 64 & 1) == 0) {
-            bits[at / 64] |= (uint64_t)1 << at % 64;
-            added++;
-        }
-    }
-    return added;
-}
-
 static bool is_there(void *context, const uint8_t *content)
 {
     struct ttp_probe_wish *wish = context;
@@ -266,9 +234,8 @@ static bool patch_chosen(const struct library_calls *calls, struct ttp_probe_wis
     wish->left_names = left.text;
     if (ttp_process.calls_exports)
         count += choose_exports(wish->info, wish->plan, bits);
-    for (uint32_t i = 0; count != 0 && i < JUMPS_MAX; i++)
-        if (choose_jumped_to(wish->plan, bits) == 0)
-            break;
+    if (count != 0)
+        ttp_choose_jumped_to(wish->plan, bits);
     wish->chosen = chosen;
     bool is_any = count != 0 && ttp_probes_patch(wish);
     wish->left_names = NULL;

@@ -14,22 +14,6 @@ bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp)
            call_site - ttp_process.own_low >= ttp_process.own_bytes;
 }
 
-bool ttp_library_is_by_callers(uintptr_t call_site)
-{
-    uint32_t from = 0, end = ttp_process.caller_count;
-    while (from < end) {
-        uint32_t middle = from + (end - from) / 2;
-        const struct ttp_caller *caller = &ttp_process.callers[middle];
-        if (call_site - caller->low < caller->bytes)
-            return true;
-        if (caller->low <= call_site)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    return false;
-}
-
 static const struct ttp_library_function *find_function(uintptr_t function)
 {
     const struct ttp_library_functions *known = &ttp_process.library;

@@ -11,6 +11,7 @@
 
 #include "tools/command/tool.h"
 #include "tools/io/debug_files.h"
+#include "tools/record/engines/record_asked.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/start/record_own.h"
 
@@ -100,7 +101,9 @@ static void choose_function(void *context, uint32_t index, ttape_string name, bo
     module->count += is_chosen;
 }
 
-static void choose_functions(struct tool_record_joined *module, struct tool_record_patch *patch)
+/* `asked`: of a library, only what is called of it; NULL: by the functions' names. */
+static void choose_functions(struct tool_record_joined *module, struct tool_record_patch *patch,
+                             struct tool_record_asked *asked)
 {
     uint32_t count = module->given.head.function_count;
     size_t size = sizeof *module->chosen + ttp_chosen_bits_bytes(count);
@@ -111,7 +114,13 @@ static void choose_functions(struct tool_record_joined *module, struct tool_reco
                                                .plan_bytes = module->given.head.total_bytes,
                                                .total_bytes = size};
     memcpy(module->chosen->content, module->given.head.content, sizeof module->chosen->content);
-    tool_record_patch_each(patch, &module->given, module->path, choose_function, module);
+    if (asked == NULL) {
+        tool_record_patch_each(patch, &module->given, module->path, choose_function, module);
+        return;
+    }
+    module->chosen->flags = TTP_CHOSEN_CALLED;
+    module->count = tool_record_asked_choose(asked, module->path, &module->given,
+                                             (uint64_t *)(module->chosen + 1));
 }
 
 static void close_module(struct tool_record_joined *module)
@@ -124,7 +133,7 @@ static void close_module(struct tool_record_joined *module)
 
 /* NULL, or why it has no plan. A module of which no function is chosen is none. */
 static const char *add_module(struct tool_record_join *join, struct tool_record_patch *patch,
-                              const char *path)
+                              struct tool_record_asked *asked, const char *path)
 {
     const struct tool_plan_wish wish = {.path = path, .cache = patch->cache};
     tool_grow((void **)&join->modules, &join->capacity, join->count + 1, sizeof *join->modules);
@@ -132,7 +141,7 @@ static const char *add_module(struct tool_record_join *join, struct tool_record_
     *module = (struct tool_record_joined){.path = tool_copy_text(path, strlen(path))};
     const char *why = tool_patch_give(&wish, &module->given);
     if (why == NULL)
-        choose_functions(module, patch);
+        choose_functions(module, patch, asked);
     if (why == NULL && module->count != 0)
         join->count++;
     else
@@ -140,9 +149,16 @@ static const char *add_module(struct tool_record_join *join, struct tool_record_
     return why;
 }
 
-/* Of what else is mapped with code: libraries that patterns name, or the executable's own. */
+static bool is_own(const struct tool_record_patch *patch, const char *path)
+{
+    return (patch->module->count != 0 || tool_record_patch_owns(patch, path)) &&
+           tool_record_patch_covers(patch, path);
+}
+
+/* Of what else is mapped with code: libraries that patterns name, or the executable's own; with
+ * `asked`, all others, for what these call. */
 static void add_libraries(struct tool_record_join *join, struct tool_record_patch *patch,
-                          uint32_t pid, const char *executable)
+                          struct tool_record_asked *asked, uint32_t pid, const char *executable)
 {
     char name[NAME_BYTES], line[PATH_MAX + 256], last[PATH_MAX] = "";
     (void)snprintf(name, sizeof name, "/proc/%u/maps", pid);
@@ -154,10 +170,9 @@ static void add_libraries(struct tool_record_join *join, struct tool_record_patc
             strcmp(path, last) == 0 || strcmp(path, executable) == 0)
             continue;
         (void)snprintf(last, sizeof last, "%s", path);
-        bool is_named = patch->module->count != 0;
-        if ((is_named || tool_record_patch_owns(patch, path)) &&
-            tool_record_patch_covers(patch, path))
-            (void)add_module(join, patch, path);
+        if (is_own(patch, path) ? asked == NULL
+                                : asked != NULL && tool_record_asked_any(asked, path))
+            (void)add_module(join, patch, asked, path);
     }
     if (file != NULL)
         (void)fclose(file);
@@ -173,16 +188,31 @@ static void choose_modules(struct tool_record_patch *patch, const char *executab
         return;
     patch->only = tool_copy_text(executable, strlen(executable));
     patch->own = tool_record_own_libraries(executable);
+    patch->library_calls = true;
+}
+
+/* What the modules that are chosen ask of others. */
+static void add_called(struct tool_record_join *join, struct tool_record_patch *patch, uint32_t pid,
+                       const char *executable)
+{
+    struct tool_record_asked asked = {.called = &patch->called};
+    for (size_t i = 0; i < join->count; i++)
+        tool_record_asked_add(&asked, join->modules[i].path);
+    add_libraries(join, patch, &asked, pid, executable);
+    tool_record_asked_close(&asked);
 }
 
 static int add_modules(struct tool_record_join *join, struct tool_record_patch *patch, uint32_t pid,
                        const char *executable)
 {
-    const char *why =
-        tool_record_patch_covers(patch, executable) ? add_module(join, patch, executable) : NULL;
+    const char *why = tool_record_patch_covers(patch, executable)
+                          ? add_module(join, patch, NULL, executable)
+                          : NULL;
     if (why != NULL)
         return tool_fail("cannot attach to process %u: of '%s' %s", pid, executable, why);
-    add_libraries(join, patch, pid, executable);
+    add_libraries(join, patch, NULL, pid, executable);
+    if (join->count != 0 && patch->library_calls)
+        add_called(join, patch, pid, executable);
     if (join->count != 0)
         return TOOL_OK;
     return tool_fail("nothing to attach for: no function of '%s'%s is chosen", executable,
@@ -239,9 +269,13 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
                  (double)result->longest_stop_ns / 1e6,
                  result->is_segment_left ? "" : ", and is as it was");
     if (result->left_module_count != 0)
-        tool_message("%u libraries were left out: their code is not as in their files, or has no "
-                     "place for stubs near it",
+        tool_message("libraries were left out (%u): their code is not as in their files, or has "
+                     "no place for stubs near it",
                      result->left_module_count);
+    if (result->loaded_count != 0)
+        tool_message("libraries were loaded meanwhile (%u): their functions are not recorded; "
+                     "attach again for them",
+                     result->loaded_count);
     if (result->busy_count != 0)
         tool_message("%u functions were left out, as somebody was inside them each time",
                      result->busy_count);

@@ -34,6 +34,8 @@ static const struct tool_option table[] = {
      tool_parse_pattern, TOOL_AT(rules.module)},
     {"no-module", 0, "REGEX", "none whose path matches", tool_parse_pattern,
      TOOL_AT(rules.no_module)},
+    {"libcalls", 0, "[=REGEX]", "with functions: calls of theirs into libraries, of these names",
+     tool_parse_libcalls, TOOL_AT(patch)},
     {"source", 0, "REGEX", "only functions whose source file matches", tool_parse_pattern,
      TOOL_AT(rules.source)},
     {"no-source", 0, "REGEX", "none whose source file matches", tool_parse_pattern,

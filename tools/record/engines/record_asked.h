@@ -1,0 +1,29 @@
+/* Functions of libraries that a process's own code calls: what its modules ask for, and libraries
+ * have. */
+#ifndef TOOL_RECORD_ASKED_H
+#define TOOL_RECORD_ASKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "program/binary/patch_file.h"
+#include "tools/record/rules/record_rules.h"
+
+struct tool_record_asked {
+    char **names; /* sorted, from the first question on */
+    size_t count, capacity;
+    bool is_sorted;
+    const struct tool_patterns *called; /* of these names; none: all */
+};
+
+/* What that module asks for. */
+void tool_record_asked_add(struct tool_record_asked *asked, const char *path);
+/* Whether that library has any of it. */
+bool tool_record_asked_any(struct tool_record_asked *asked, const char *path);
+/* Sets the bits of those functions of the library's plan. Returns how many they are. */
+uint32_t tool_record_asked_choose(struct tool_record_asked *asked, const char *path,
+                                  const struct tool_patch_given *given, uint64_t *bits);
+void tool_record_asked_close(struct tool_record_asked *asked);
+
+#endif
