@@ -13,12 +13,13 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 4u
+#define TTP_AGENT_VERSION 5u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
 #define TTP_AGENT_AREAS   8u     /* of stubs */
 #define TTP_AGENT_MODULES 256u   /* that are changed */
+#define TTP_AGENT_THREADS 64u    /* that are named */
 #define TTP_AGENT_PAGE    4096u
 
 struct ttp_agent_head {
@@ -60,7 +61,8 @@ struct ttp_agent_module {
 /* What the attaching process fills in before the agent begins, and what the agent says then. */
 struct ttp_agent_shared {
     uint64_t region, region_bytes;
-    uint64_t states; /* of threads: state_count of state_bytes; the first one is nobody's */
+    uint64_t states; /* of threads: state_count of state_bytes; the first one is nobody's, the
+                      * second that of all threads that are left out */
     uint64_t pages;  /* a page for each of them, zero in forked children */
     uint32_t state_count, state_bytes, frame_count;
     uint32_t thread_id_at; /* in a thread's control block; 0: not known */
@@ -74,9 +76,12 @@ struct ttp_agent_shared {
     uint64_t libc_low, libc_high;
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     struct ttp_agent_module modules[TTP_AGENT_MODULES]; /* sorted; the rest is zero */
-    uint64_t frame;      /* of registers, as the kernel restores them */
-    uint64_t next_state; /* counted by the agent */
-    int64_t result;      /* of mapping: 0, or a negative errno; 1: it is not over */
+    uint64_t frame;                      /* of registers, as the kernel restores them */
+    uint64_t next_state;                 /* counted by the agent */
+    uint32_t threads[TTP_AGENT_THREADS]; /* only these, */
+    uint32_t thread_count;               /* where there are any */
+    uint32_t reserved;
+    int64_t result; /* of mapping: 0, or a negative errno; 1: it is not over */
     char path[TTP_AGENT_PATH];
     struct ttp_agent_known known[TTP_AGENT_KNOWN];
 };

@@ -25,6 +25,8 @@ struct ttp_attach_options {
     const char *arena;                    /* the path of one that exists */
     const struct ttp_attach_wish *wishes; /* the one that may not be left out first */
     size_t wish_count;
+    const uint32_t *threads; /* only these; thread_count 0: all */
+    size_t thread_count;     /* at most TTP_AGENT_THREADS */
     /* The plan of a module, for stacks (ttape_trace_options.plan); at last with NULL. NULL: no call
      * that is open is known. */
     const void *(*rows)(void *context, const char *module_path, size_t *size_bytes);

@@ -185,6 +185,22 @@ static const char *check_threads(const struct ttp_stop *stop)
     return NULL;
 }
 
+static bool is_named(const struct ttp_attach *a, uint32_t thread_id)
+{
+    for (size_t i = 0; i < a->options.thread_count; i++)
+        if (a->options.threads[i] == thread_id)
+            return true;
+    return a->options.thread_count == 0;
+}
+
+static bool has_named(const struct ttp_attach *a, const struct ttp_stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++)
+        if (is_named(a, (uint32_t)stop->tasks[i].tid))
+            return true;
+    return false;
+}
+
 static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
 {
     struct ttp_agent_shared *shared = a->shared;
@@ -195,6 +211,8 @@ static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
     a->counts->threads = (uint32_t)stop->count;
     shared->known_count = 0;
     for (size_t i = 0; i < stop->count && shared->known_count < TTP_AGENT_KNOWN; i++) {
+        if (!is_named(a, (uint32_t)stop->tasks[i].tid))
+            continue;
         const struct ttp_map *map = ttp_maps_at(&a->maps, stop->tasks[i].registers.rsp);
         struct ttp_agent_known *known = &shared->known[shared->known_count++];
         uint32_t id = (uint32_t)stop->tasks[i].tid;
@@ -234,12 +252,17 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     shared->libc_low = libc->start;
     shared->libc_high = libc->end - sizeof(uint64_t);
     shared->result = 1;
+    shared->thread_count = (uint32_t)a->options.thread_count;
+    for (size_t i = 0; i < a->options.thread_count && i < TTP_AGENT_THREADS; i++)
+        shared->threads[i] = a->options.threads[i];
     (void)snprintf(shared->path, sizeof shared->path, "%s", a->options.arena);
 }
 
 static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
 {
     const char *why = check_threads(stop);
+    if (why == NULL && !has_named(a, stop))
+        why = "none of the threads that were named is there";
     if (why != NULL)
         return why;
     const struct ttp_cluster *first = &a->targets.clusters[0];

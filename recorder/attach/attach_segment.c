@@ -26,7 +26,7 @@ void ttp_segment_lay(struct ttp_segment *s, size_t threads, uint32_t changes, ui
     const struct ttp_agent_head *head = ttp_agent_image_head();
     uint64_t before = arena->blocks_offset;
     uint32_t blocks = arena->block_capacity < BLOCKS_MOST ? arena->block_capacity : BLOCKS_MOST;
-    size_t states = 1 + 2 * threads + STATES_MORE;
+    size_t states = 2 + 2 * threads + STATES_MORE;
     *s =
         (struct ttp_segment){.state_count = (uint32_t)(states < STATES_MOST ? states : STATES_MOST),
                              .block_count = blocks};

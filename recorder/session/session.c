@@ -14,7 +14,8 @@
 #include "recorder/session/session_internal.h"
 #include "recorder/state/chosen_calls.h"
 
-#define LINE_BYTES 4096u /* of a command line */
+#define THREADS_MOST 64u   /* by number */
+#define LINE_BYTES   4096u /* of a command line */
 
 ttape_status ttp_session_fail(ttape_error *err, int os_errno, const char *what)
 {
@@ -131,6 +132,9 @@ static ttape_status check_options(const ttape_session *session, ttape_error *err
                               "a session needs a command or a process, and not both");
     if (o->pid == (uint32_t)getpid())
         return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "a session cannot attach to its own process");
+    if (o->thread_count > THREADS_MOST || (o->thread_count != 0 && o->patch == NULL))
+        return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "a session has at most %u threads by number",
+                              THREADS_MOST);
     if (session->engine == NULL)
         return o->engine > TTAPE_ENGINE_BARE
                    ? ttp_fail_plain(err, TTAPE_E_ARGUMENT, "there is no engine %d", (int)o->engine)

@@ -96,6 +96,8 @@ static ttape_status attach(ttape_session *session, const struct wishes *wishes, 
                                                .arena = ttape_recording_arena(session->recording),
                                                .wishes = wishes->list,
                                                .wish_count = wishes->count,
+                                               .threads = o->threads,
+                                               .thread_count = o->thread_count,
                                                .rows = o->plan,
                                                .context = o->context};
     TTP_TRY(ttp_attach_begin(&session->attached, &options, &session->attach_counts, err));

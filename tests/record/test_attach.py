@@ -20,7 +20,7 @@ CYCLES = setting.cut(50, 4)
 KILLS = setting.cut(range(1, 600), ())
 FIRST = setting.cut(["busy"], [])
 # However long a busy machine lets it run.
-MOST = ("--max-size", "256K")
+MOST = "256K"
 ALL_BLOCKED = "fffffffffffbfeff"
 LIBRARY = ("--module", "/libc[.-]")
 FILTERED = ("-F", "^(answer|descend|mix|serve)$", "--min-time", "10ns")
@@ -103,8 +103,8 @@ class Program:
         return self.process.returncode, out, err
 
 
-def recorder(pid, trace, *options, **environment):
-    words = [setting.COMMAND, "attach", *MOST, *options, "-f", "-o", trace, str(pid)]
+def recorder(pid, trace, *options, most=MOST, **environment):
+    words = [setting.COMMAND, "attach", "--max-size", most, *options, "-f", "-o", trace, str(pid)]
     return subprocess.Popen(words, env=setting.environment(**environment),
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
@@ -134,6 +134,20 @@ def stay_stopped(program, attached):
     program.process.send_signal(signal.SIGCONT)
 
 
+def steer(checks, program, trace):
+    """Off, on, a copy, and the end, by `control`."""
+    def control(word):
+        done = setting.tracetape("control", program.pid, word)
+        checks.equal(done.status, 0, f"control {word}: {done.err}")
+        return done.out.decode()
+    control("off")
+    checks.that(re.search(r"^mode +off$", control("status"), re.M), "it is not off")
+    control("on")
+    copy = control("snapshot").strip()
+    checks.equal((copy, traces.verify(copy)), (f"{trace}.snapshot-1", None), "a copy")
+    control("stop")
+
+
 def leave(attached, program, stops):
     """Ctrl-C is how people do it."""
     if stops == "stays" and attached.poll() is None:
@@ -145,11 +159,14 @@ def leave(attached, program, stops):
     return attached.communicate(timeout=GIVE_UP)[1]
 
 
-def cycle(checks, program, trace, what, *options, stops=""):
+def cycle(checks, program, trace, what, *options, stops="", most=MOST):
     """Attaches, waits for events, and leaves."""
-    attached = recorder(program.pid, trace, *options)
+    attached = recorder(program.pid, trace, *options, most=most)
     until(f"{what}: a recording", lambda: has_events(attached))
-    said = leave(attached, program, stops)
+    if stops == "control" and attached.poll() is None:
+        steer(checks, program, trace)
+    said = attached.communicate(timeout=GIVE_UP)[1] if stops == "control" else leave(
+        attached, program, stops)
     checks.that(attached.returncode in (0, 3), f"{what}: {attached.returncode}: {said}")
     checks.that("is as it was" in said, f"{what}: {said}")
     checks.equal(traces.verify(trace), None, f"{what}: the trace")
@@ -180,6 +197,15 @@ def look_at_open_calls(checks, trace):
     checks.that(b"CALLS 0: was running already" in said, f"the report does not say so: {said}")
 
 
+def look_at_one(checks, program, trace):
+    """A thread by its number; calls of others are not lost, but none of the trace."""
+    tid = min(int(name) for name in os.listdir(f"/proc/{program.pid}/task")
+              if int(name) != program.pid)
+    cycle(checks, program, trace, "one thread", "--thread", str(tid))
+    said = json.loads(setting.tracetape("tree", "--depth", "0", "--json", trace).out)
+    checks.equal([node["tid"] for node in said["nodes"]], [tid], "the thread that was named")
+
+
 def test_cycles(checks, work):
     for name, words in WORDS.items():
         program = Program(words)
@@ -190,7 +216,10 @@ def test_cycles(checks, work):
             cycle(checks, program, trace, f"{name} {number}", *options,
                   stops=STOPS[number % 3] if name == "forks" else "")
             checks.equal(program.state(), before, f"{name} {number}: afterwards")
-        cycle(checks, program, trace, f"{name}, at last")
+        if name == "threads":
+            look_at_one(checks, program, trace)
+        cycle(checks, program, trace, f"{name}, at last",
+              stops="control" if name == "signals" else "", most="64G")
         checks.equal(program.state(), before, f"{name}, at last: afterwards")
         if name == "threads":
             look_at_trace(checks, trace)
@@ -271,7 +300,7 @@ def test_refusals(checks, work):
     refused(checks, ["no such program"], "no process is called", "no such name")
     program = Program(["threads", "1"])
     before = program.state()
-    attached = recorder(program.pid, work / "first.ttape", "--max-size", "64G") # it stays
+    attached = recorder(program.pid, work / "first.ttape", most="64G")  # it stays
     until("a recording", lambda: has_events(attached))
     refused(checks, [str(program.pid)], "another recorder is attached", "attached already")
     attached.send_signal(signal.SIGINT)

@@ -78,6 +78,8 @@ typedef struct ttape_session_options {
      * (spec/attach.md); valid until the session is closed. Called by start for the executable, then
      * for each other file that is mapped with code. NULL: nothing of it is patched. */
     const void *(*patch)(void *context, const char *module_path, const void **chosen);
+    const uint32_t *threads; /* with `patch`: only these of its threads, by the kernel's numbers; */
+    size_t thread_count;     /* at most 64; 0: all, and those that it starts */
 } ttape_session_options;
 
 /* How far a session has come. */

@@ -16,7 +16,7 @@
 #define DISTANCE(name) ".long " name " - ttp_agent_head\n\t"
 __asm__(".pushsection .agent_head, \"a\", @progbits\n\t.globl ttp_agent_head\n\t"
         ".hidden ttp_agent_head\nttp_agent_head:\n\t"
-        ".quad 0x746e656761707474\n\t.long 4, 72\n\t" DISTANCE("ttp_agent_code_end")
+        ".quad 0x746e656761707474\n\t.long 5, 72\n\t" DISTANCE("ttp_agent_code_end")
             DISTANCE("ttp_agent_end") DISTANCE("ttp_agent_file_end") DISTANCE("ttp_agent_begin")
                 DISTANCE("ttp_agent_shared") DISTANCE("ttp_arena") DISTANCE("ttp_probe_enter_entry")
                     DISTANCE("ttp_probe_exit_entry") DISTANCE("ttp_probe_tail_entry") DISTANCE(

@@ -8,13 +8,15 @@
 #include "recorder/runtime/agent/agent.h"
 #include "recorder/runtime/hot.h"
 
-#define LOOKS 64u /* for a slot */
-#define MIXED UINT64_C(0x9e3779b97f4a7c15)
-#define SHIFT 52u /* 12 bits are left */
+#define LOOKS    64u /* for a slot */
+#define MIXED    UINT64_C(0x9e3779b97f4a7c15)
+#define SHIFT    52u /* 12 bits are left */
+#define LEFT_OUT 1u  /* the state of threads that were not named */
 
 struct ttp_agent_shared ttp_agent_shared __attribute__((aligned(64)));
 struct ttp_agent_wiped ttp_agent_wiped __attribute__((aligned(4096)));
 struct ttp_thread_page ttp_page_unusable = {.gate = TTP_GATE_UNUSABLE};
+static struct ttp_thread_page page_left_out = {.gate = TTP_GATE_RECORDER_THREAD};
 struct ttp_runtime_process ttp_process = {.state = TTP_PROCESS_ON, .avoids_system_calls = 1};
 union ttp_arena_page ttp_arena
     __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {.head = {.mode = TTP_MODE_STOPPED}};
@@ -23,6 +25,12 @@ _Static_assert(sizeof(struct ttp_thread_state) <= TTP_AGENT_PAGE, "it has a page
 _Static_assert(sizeof(struct ttp_stacks) <= TTP_AGENT_PAGE, "and so have stacks");
 _Static_assert(sizeof(struct ttp_thread_page) <= TTP_AGENT_PAGE, "and the thread's page");
 _Static_assert(sizeof(struct ttp_agent_wiped) % TTP_AGENT_PAGE == 0, "whole pages are wiped");
+
+static inline __attribute__((always_inline)) struct ttp_thread_state *state_at(uint32_t number)
+{
+    return (struct ttp_thread_state *)(ttp_agent_shared.states +
+                                       (uint64_t)number * ttp_agent_shared.state_bytes);
+}
 
 static uint64_t read_clock(void) { return ttp_tsc(); }
 
@@ -46,6 +54,8 @@ void ttp_agent_ready(void)
     const struct ttp_agent_shared *shared = &ttp_agent_shared;
     struct ttp_thread_state *nobody = (struct ttp_thread_state *)shared->states;
     nobody->page = &ttp_page_unusable;
+    state_at(LEFT_OUT)->page = &page_left_out;
+    ttp_agent_shared.next_state = LEFT_OUT;
     ttp_process.page = &ttp_agent_wiped.process;
     ttp_process.page->process_id = shared->process_id;
     ttp_process.page->image = ttp_process.last_image = shared->image;
@@ -60,12 +70,6 @@ void ttp_agent_ready(void)
 }
 
 /* -- finding a state -- */
-
-static inline __attribute__((always_inline)) struct ttp_thread_state *state_at(uint32_t number)
-{
-    return (struct ttp_thread_state *)(ttp_agent_shared.states +
-                                       (uint64_t)number * ttp_agent_shared.state_bytes);
-}
 
 static inline __attribute__((always_inline)) uint32_t id_in(uint64_t block)
 {
@@ -111,10 +115,21 @@ static void begin_state(uint32_t number)
     *page = (struct ttp_thread_page){.gate = TTP_GATE_NO_STATE};
 }
 
+static bool is_left_out(uint32_t thread_id)
+{
+    uint32_t count = ttp_agent_shared.thread_count;
+    for (uint32_t i = 0; i < count && i < TTP_AGENT_THREADS; i++)
+        if (ttp_agent_shared.threads[i] == thread_id)
+            return false;
+    return count != 0;
+}
+
 /* Of one that was just taken for the thread; another thread cannot have its control block. */
 static struct ttp_thread_state *begin_slot(struct ttp_agent_slot *slot, uint32_t thread_id)
 {
-    if (slot->state == 0) {
+    if (is_left_out(thread_id)) {
+        slot->state = LEFT_OUT;
+    } else if (slot->state <= LEFT_OUT) {
         uint64_t number = __atomic_add_fetch(&ttp_agent_shared.next_state, 1, __ATOMIC_RELAXED);
         if (number >= ttp_agent_shared.state_count)
             return state_at(0);
@@ -269,6 +284,8 @@ bool ttp_thread_start(uintptr_t sp)
 bool ttp_ready(uintptr_t sp)
 {
     uint32_t gate = ttp_thread.page->gate;
+    if (gate == TTP_GATE_RECORDER_THREAD)
+        return false;
     if (gate == TTP_GATE_UNUSABLE) {
         if (ttp_thread.is_starting)
             ttp_thread.lost_before_state++;

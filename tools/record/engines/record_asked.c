@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/binary/elf_exports.h"
+#include "program/elf/elf_exports.h"
 #include "tools/command/tool.h"
 
 /* Functions that others than programs call, or that return in a way of their own: as at a

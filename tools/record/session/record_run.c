@@ -1,6 +1,7 @@
 /* A recording from the start of the command to what is said at the end. */
 #include <errno.h>
 #include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tracetape/recover.h>
@@ -230,6 +231,9 @@ int tool_record_run(struct tool_record_session *session, char **argv,
         return tool_fail("cannot record into '%s': it is the command", session->output);
     give_back_memory();
     ttape_recover_left(say_left, session);
+    uint32_t *threads = tool_allocate(session->threads.count + 1, sizeof *threads);
+    for (size_t i = 0; i < session->threads.count; i++)
+        threads[i] = (uint32_t)session->threads.numbers[i];
     bool is_traced = session->calls.by_ptrace || session->calls.complete;
     const ttape_session_options how = {.size = sizeof how,
                                        .engine = engine_of(&session->calls),
@@ -242,13 +246,19 @@ int tool_record_run(struct tool_record_session *session, char **argv,
                                        .plan = session->calls.stacks || session->joins ? find_plan
                                                                                        : NULL,
                                        .patch = session->joins ? give_patch : NULL,
+                                       .threads = threads,
+                                       .thread_count = session->threads.count,
                                        .context = session};
-    if (ttape_session_open(&recorded, &how, &err) != TTAPE_OK)
+    ttape_status opened = ttape_session_open(&recorded, &how, &err);
+    if (opened != TTAPE_OK) {
+        free(threads);
         return fail_open(session, &err);
+    }
     tool_record_send_begin(&session->send, session->output, session->live, session->spill,
                            tool_record_is_interrupted);
     int status = record(session, recorded, &is_complete);
     ttape_session_close(recorded);
+    free(threads);
     tool_memory_on_failure(NULL, NULL);
     status =
         tool_record_send_end(&session->send, session->output, is_complete, session->quiet, status);

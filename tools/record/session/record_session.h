@@ -9,6 +9,7 @@
 
 #include <tracetape/session.h>
 
+#include "tools/calls/stream_choice.h"
 #include "tools/command/options.h"
 #include "tools/io/debug_files.h"
 #include "tools/record/bare/record_bare.h"
@@ -36,7 +37,8 @@ struct tool_record_session {
     struct tool_record_rules rules;
     struct tool_record_calls calls;
     struct tool_record_patch patch;
-    bool joins; /* its functions are patched while it runs */
+    bool joins;                  /* its functions are patched while it runs */
+    struct tool_numbers threads; /* of these threads only; none: of all */
     struct tool_record_join join;
     struct tool_debug_files debug;
     struct tool_plan_cache plans;

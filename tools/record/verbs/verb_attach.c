@@ -46,6 +46,8 @@ static const struct tool_option table[] = {
      tool_parse_filter_not_below, TOOL_AT(rules.said)},
     {"filter", 0, "FILTER", "only these calls: see tracetape-filters(7)", tool_parse_filter,
      TOOL_AT(rules.said)},
+    {"thread", 'T', "TID,...", "only these threads, by the kernel's numbers, 64 at most",
+     tool_parse_numbers, TOOL_AT(threads)},
     {"depth", 'd', "N", "no more than N calls in one another", tool_parse_u32, TOOL_AT(depth)},
     {"min-time", 'm', "TIME", "leave out calls that take less and hold none that takes more",
      tool_parse_time, TOOL_AT(min_time)},
