@@ -218,8 +218,11 @@ def test_cycles(checks, work):
             checks.equal(program.state(), before, f"{name} {number}: afterwards")
         if name == "threads":
             look_at_one(checks, program, trace)
-        cycle(checks, program, trace, f"{name}, at last",
-              stops="control" if name == "signals" else "", most="64G")
+        if name == "signals":
+            cycle(checks, program, trace, "by control", "-F", "^serve$", stops="control",
+                  most="64G")
+        else:
+            cycle(checks, program, trace, f"{name}, at last")
         checks.equal(program.state(), before, f"{name}, at last: afterwards")
         if name == "threads":
             look_at_trace(checks, trace)
