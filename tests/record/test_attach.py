@@ -265,6 +265,11 @@ def test_unloaded(checks, work):
     checks.that(attached.returncode in (0, 3) and "is as it was" in said, f"unloaded: {said}")
     checks.that("libraries were loaded meanwhile (1)" in said, f"it does not say so: {said}")
     checks.that(ask("x"), "it goes on")
+    library_of("lib-f2.so", source, "-DADD=3")  # while it is loaded
+    done = setting.tracetape("attach", "--duration", "10ms", "--module", "/lib-f2", "-o",
+                             work / "replaced.ttape", process.pid)
+    checks.that(done.status == 4 and b"lib-f2.so (deleted)' are not recorded: " in done.err,
+                f"a library that was replaced: {done.status}, {done.err}")
     process.stdin.close()
     checks.equal((process.stdout.read(), process.wait(timeout=GIVE_UP)), ("right\n", 0),
                  "unloaded: its answers")

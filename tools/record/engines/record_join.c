@@ -155,6 +155,15 @@ static bool is_own(const struct tool_record_patch *patch, const char *path)
            tool_record_patch_covers(patch, path);
 }
 
+/* What was replaced since it was loaded has another name in the kernel's list. */
+static void add_library(struct tool_record_join *join, struct tool_record_patch *patch,
+                        struct tool_record_asked *asked, const char *path)
+{
+    const char *why = add_module(join, patch, asked, path);
+    if (why != NULL && asked == NULL)
+        tool_message("functions of '%s' are not recorded: %s", path, why);
+}
+
 /* Of what else is mapped with code: libraries that patterns name, or the executable's own; with
  * `asked`, all others, for what these call. */
 static void add_libraries(struct tool_record_join *join, struct tool_record_patch *patch,
@@ -172,7 +181,7 @@ static void add_libraries(struct tool_record_join *join, struct tool_record_patc
         (void)snprintf(last, sizeof last, "%s", path);
         if (is_own(patch, path) ? asked == NULL
                                 : asked != NULL && tool_record_asked_any(asked, path))
-            (void)add_module(join, patch, asked, path);
+            add_library(join, patch, asked, path);
     }
     if (file != NULL)
         (void)fclose(file);
