@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """record --then-level: the same trace in fewer bytes under the same name, with the command's exit
-status; whatever comes between leaves the first trace, whole. And --threshold."""
+status; whatever comes between leaves the first trace, whole. And --threshold, --call-numbers."""
 import json
 import os
 import re
@@ -53,9 +53,12 @@ def check_smaller(checks, work):
     checks.equal((work / "run.ttape").stat().st_mode & 0o777, 0o600, "who may read it")
     quiet = setting.run(words(work, "--then-level", "3", "--quiet"))
     checks.equal((quiet.status, quiet.err), (7, b""), "--quiet")
-    piped = [w if w != work / "run.ttape" else "-" for w in words(work, "--then-level", "9")]
+    checks.equal((work / "run.ttape").read_bytes()[8], 0, "minor version")
+    piped = [w if w != work / "run.ttape" else "-"
+             for w in words(work, "--then-level", "9", "--call-numbers")]
     done = setting.run(piped)
     (work / "run.ttape").write_bytes(done.out)
+    checks.equal(done.out[8], 1, "minor version with --call-numbers, which both levels have")
     is_whole(checks, work, "standard output")
     for option in (("--rotate", "1M"), ("--files",)):
         done = setting.run(words(work, "--then-level", "9", *option))
