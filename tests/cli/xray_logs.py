@@ -52,7 +52,7 @@ int main(int argc, char **) {
 
 
 def head(version=3, mode=0, hz=HZ):
-    return struct.pack("<HHIQ16x", version, mode, 3, hz)
+    return struct.pack("<HHIQ16x", version, mode, 0x7fff03, hz)  # flags: what LLVM leaves there
 
 
 def basic(kind, function, ticks, tid=11, pid=10):

@@ -18,20 +18,19 @@
 #define HZ_MAX         (UINT64_MAX / SECOND_NS) /* so that ticks of a second times 10^9 fit */
 #define VERSION_MAX    5u
 #define FLIGHT_VERSION 3u /* the first that is read */
-#define FLAGS_MAX      0xFFu
 #define FLIGHT         1u
 
-/* u16 version, u16 mode, u32 flags, u64 frequency of the clock, 16 bytes more. */
+/* u16 version, u16 mode, two bits of flags in 4 bytes of which LLVM sets no other, u64 frequency of
+ * the clock, 16 bytes more. */
 struct xray_head {
     uint32_t version, mode;
-    uint64_t flags, frequency;
+    uint64_t frequency;
 };
 
 static struct xray_head read_head(const uint8_t *head)
 {
     return (struct xray_head){(uint32_t)tool_xray_load(head, 2),
-                              (uint32_t)tool_xray_load(head + 2, 2), tool_xray_load(head + 4, 4),
-                              tool_xray_load(head + 8, 8)};
+                              (uint32_t)tool_xray_load(head + 2, 2), tool_xray_load(head + 8, 8)};
 }
 
 static bool probe(const struct tool_conversion *conversion)
@@ -40,7 +39,7 @@ static bool probe(const struct tool_conversion *conversion)
         return false;
     struct xray_head head = read_head(conversion->head);
     return head.version >= 1 && head.version <= VERSION_MAX && head.mode <= FLIGHT &&
-           head.flags <= FLAGS_MAX && head.frequency >= HZ_MIN && head.frequency <= HZ_MAX;
+           head.frequency >= HZ_MIN && head.frequency <= HZ_MAX;
 }
 
 /* ---- records ---- */
