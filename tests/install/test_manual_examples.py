@@ -15,7 +15,7 @@ from pathlib import Path
 
 SOURCE = Path(os.environ["TTAPE_SRC"])
 COMMAND = Path(os.environ["TTAPE_BIN"])
-STATUS = {"tracetape diff --first": 1, "tracetape recover damaged.ttape": 3}
+STATUS = {"tracetape diff --first": 1, "tracetape send": 4, "tracetape recover damaged.ttape": 3}
 # scripts/setup installs them; the last is built where MPI is
 MAYBE_MISSING = ("uftrace", "jq", "sqlite3", "dot", "mpiexec.mpich", "tracetape-mpi")
 PICTURE = "--format svg" # drawn by dot
@@ -164,7 +164,8 @@ class Examples:
 
     def shell(self, folder, line, status=0):
         """What the command prints, both streams. A view serves until it is interrupted."""
-        if line.startswith("tracetape view ") and "--help" not in line:
+        if line.startswith(("tracetape view ", "tracetape receive ")) and "--help" not in line:
+            line = line.replace("receive traces", "receive --listen 127.0.0.1:0 traces")
             line, status = f"timeout -s INT 1 {line}", 124
         done = subprocess.run(["bash", "-c", line], cwd=folder, env=self.environment, check=False,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -40,7 +40,6 @@ class Receiver:
 
     def __init__(self, folder, *options, port=0, before=None):
         self.folder, self.err = Path(folder), Path(f"{folder}.err")
-        self.folder.mkdir(exist_ok=True)
         with open(self.err, "ab") as err:
             self.process = subprocess.Popen(
                 [setting.COMMAND, "receive", "--listen", f"127.0.0.1:{port}", *options, folder],

@@ -53,7 +53,8 @@ static uint64_t sum_files(int folder_fd)
 
 int receive_store_open(struct receive_store *store, const char *path)
 {
-    store->path = path;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return tool_fail("cannot make the folder '%s': %s", path, strerror(errno));
     store->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (store->fd < 0)
         return tool_fail("cannot open the folder '%s': %s", path, strerror(errno));

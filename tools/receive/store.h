@@ -10,7 +10,6 @@
 #include "tools/send/wire.h"
 
 struct receive_store {
-    const char *path;
     int fd;
     bool replaces;
     uint64_t max_bytes, used_bytes; /* max_bytes 0: no limit */
@@ -24,7 +23,7 @@ struct receive_file {
     uint64_t charged_bytes;
 };
 
-/* Returns a tool_exit; what failed was said. */
+/* Makes the folder where there is none. Returns a tool_exit; what failed was said. */
 int receive_store_open(struct receive_store *store, const char *path);
 void receive_store_close(struct receive_store *store);
 

@@ -48,7 +48,7 @@ static const struct tool_command command = {
              "is asked who he is: use ssh -L.",
     .options = table,
     .examples = "  tracetape receive traces\n"
-                "  tracetape receive --listen 127.0.0.1:9000 --max-size 10G traces\n",
+                "  tracetape receive --listen 127.0.0.1:0 --max-size 10G traces\n",
     .statuses = "  0  ended by Ctrl-C, SIGTERM or SIGHUP\n"
                 "  2  the command line is wrong\n"
                 "  4  cannot listen there, or not write into DIR\n",
