@@ -235,6 +235,24 @@ static const char *const perf[] = {
     "prog 77 5.000001: call 401009 main => 402000 work\nprog 77 5.000003: return 402010 work => "
     "40100e main\nprog 77 5.000004: hw int 1 => 2\nprog 78 4.000004: tr end 1 => 0\n"};
 
+static const char *const ftrace[] = {
+    "# tracer: nop\n a b-1-42 (   41) [001] d..2. 5.000001: sched_switch: prev_comm=a prev_prio=-5 "
+    "prev_state=R ==> next_comm=b next_pid=0x1f\n<idle>-0 [000] ..... 5.000002: f <-g\n"
+    "CPU:1 [LOST 12 EVENTS]\n <...>-9 (-------) [001] 5.1: sys_read(fd: 3)\n",
+    "# tracer: function_graph\n 5.000001 | 1) ls-7 | | f() {\n 5.000002 | 1) ls-7 | + 1.250 us | "
+    "g(); /* = 0x0 */\n ------\n 1) ls-7 => cat-8\n 5.000003 | 1) ls-7 | $ 99.5 us | }\n"};
+
+static void seed_ftrace(void)
+{
+    for (size_t i = 0; i < sizeof ftrace / sizeof ftrace[0]; i++) {
+        struct fuzz_bytes seed = {0};
+        char name[] = {'f', 't', 'r', 'a', 'c', 'e', (char)('0' + i), 0};
+        fuzz_put_number(&seed, i, 4);
+        fuzz_put(&seed, ftrace[i], strlen(ftrace[i]));
+        fuzz_seed("convert_ftrace", name, &seed);
+    }
+}
+
 static void seed_perf(void)
 {
     for (size_t i = 0; i < sizeof perf / sizeof perf[0]; i++) {
@@ -250,6 +268,7 @@ void fuzz_seed_converters(void)
 {
     seed_xray();
     seed_perf();
+    seed_ftrace();
     seed_chrome();
     seed_ctf();
 }

@@ -82,7 +82,7 @@ refused strace.txt 'tracetape syscalls'
 printf 'main;work;f(int, int) 12\nmain 3\n' >folded
 refused folded 'folded stacks: it has sums'
 printf '# tracer: function_graph\n#\n' >ftrace.txt
-refused ftrace.txt "the kernel's events"
+refused ftrace.txt 'no event that could be used'
 printf '# callgrind format\nversion: 1\n' >callgrind.out
 refused callgrind.out 'sums, no calls'
 cp "$BASH" program

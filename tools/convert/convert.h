@@ -48,6 +48,7 @@ extern const struct tool_converter tool_converter_text;
 extern const struct tool_converter tool_converter_trace;
 extern const struct tool_converter tool_converter_xray;
 extern const struct tool_converter tool_converter_perf;
+extern const struct tool_converter tool_converter_ftrace;
 extern const struct tool_converter tool_converter_chrome; /* with jansson */
 extern const struct tool_converter tool_converter_ctf;    /* with babeltrace2 */
 

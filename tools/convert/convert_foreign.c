@@ -14,7 +14,6 @@
 /* What to do. {}: the file's name; | at the end: into `tracetape convert - -o OUT`. */
 #define SAMPLES  "it has samples, no calls; record the program with 'tracetape record'"
 #define SUMS     "it has sums, no calls; record the program with 'tracetape record'"
-#define KERNELS  "it has the kernel's events; record the program with 'tracetape record'"
 #define PANELS   "it has samples, no calls; what DevTools' Performance panel saves has these"
 #define FOLDER   "convert the folder that it is in"
 #define SOURCE   "convert the recording that it was made of"
@@ -46,8 +45,7 @@ static const struct {
     {BYTES("\0{"), 0, {"UTF-16", UTF16("BE")}},
     {BYTES("PERFILE2"), 0, {"perf's data", SAMPLES}},
     {BYTES("2ELIFREP"), 0, {"perf's data", SAMPLES}},
-    {BYTES("\x17\x08\x44tracing"), 0, {"trace-cmd's data", KERNELS}},
-    {BYTES("# tracer: "), 0, {"text of the kernel's tracer", KERNELS}},
+    {BYTES("\x17\x08\x44tracing"), 0, {"trace-cmd's data", "trace-cmd report {} |"}},
     {BYTES("gmon"), 0, {"gprof's data", SUMS}},
     {BYTES("# callgrind format"), 0, {"callgrind's output", SUMS}},
     {BYTES("FLR\0"), 0, {"a flight recording of Java's", SAMPLES}},

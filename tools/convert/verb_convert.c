@@ -18,7 +18,8 @@
 #define PIECE_BYTES    4096u
 
 static const struct tool_converter *const converters[] = {
-    &tool_converter_trace,  &tool_converter_uftrace, &tool_converter_xray, &tool_converter_perf,
+    &tool_converter_trace,  &tool_converter_uftrace, &tool_converter_xray,
+    &tool_converter_perf,   &tool_converter_ftrace,
 #ifdef TOOL_WITH_JSON
     &tool_converter_chrome,
 #endif
@@ -79,8 +80,8 @@ struct options {
 static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, TOOL_AT(output)},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
-    {"from-format", 0, "NAME", "uftrace, chrome, ctf, xray, perf, text or trace; found out", NULL,
-     TOOL_AT(format)},
+    {"from-format", 0, "NAME", "uftrace, chrome, ctf, xray, perf, ftrace, text or trace; found out",
+     NULL, TOOL_AT(format)},
     {"program", 0, "FILE", "xray: the program that wrote the log, for names", NULL,
      TOOL_AT(program)},
     {"resolution", 0, "HOW", "of times: exact (default), none, or a resolution such as 64ns, 1us",
@@ -107,9 +108,9 @@ static const struct tool_command command = {
     .about =
         "Turns a recording into a trace. INPUT is a directory that uftrace recorded, one in the\n"
         "Common Trace Format with LTTng's function events, a Chrome trace in JSON, a log of XRay,\n"
-        "what 'perf script --itrace=cr' says of Intel PT, a file in tracetape's plain text form\n"
-        "(see spec/raw-text.md), a trace that is to be coded anew at another --level, or - for\n"
-        "all but directories on standard input.",
+        "what 'perf script --itrace=cr' says of Intel PT, text of the kernel's tracer, a file in\n"
+        "tracetape's plain text form (see spec/raw-text.md), a trace that is to be coded anew at\n"
+        "another --level, or - for all but directories on standard input.",
     .options = table,
     .examples = "  tracetape convert run.uftrace -o run.ttape\n"
                 "  tracetape convert run.uftrace -o small.ttape --resolution 64ns --level 9\n"
