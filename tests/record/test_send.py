@@ -340,6 +340,8 @@ def check_left(checks, folder, program, other):
     done = setting.tracetape("record", "-o", f"{receiver.url}/left.ttape", program, "3", cwd=here)
     checks.that(done.status == 4 and not (here / "left.ttape.unsent.recording").exists(),
                 "a name that is there: nothing is run", done.err)
+    done = setting.tracetape("syscalls", "-o", f"{receiver.url}/new.ttape", "--", program, "3")
+    checks.that(done.status == 2 and b"of record and attach" in done.err, "syscalls", done.err)
     receiver.end()
     done = setting.tracetape("record", "-o", receiver.url, program, "3", cwd=here)
     checks.that(done.status == 4 and b"cannot reach" in done.err, "nobody is there", done.err)

@@ -85,7 +85,11 @@ static int check_options(struct tool_record_session *session, ttape_recording_op
     if (session->output != NULL && strcmp(session->output, "-") == 0 &&
         (session->live || session->files || session->rotate != 0))
         return tool_usage(session->verb, "-o - goes with none of --live, --files, --rotate");
-    if (session->output != NULL && tool_send_is_url(session->output) &&
+    bool sends = session->output != NULL && tool_send_is_url(session->output);
+    if (sends && strcmp(session->verb, "syscalls") == 0)
+        return tool_usage(session->verb, "-o tcp://... is of record and attach: the table is made "
+                                         "of a trace that is here");
+    if (sends &&
         (session->files || session->rotate != 0 || session->keep.given || session->then_level >= 0))
         return tool_usage(session->verb, "-o tcp://... goes with none of --files, --rotate, "
                                          "--keep-last, --then-level: one file is sent as it grows");
