@@ -153,6 +153,8 @@ static void seed_filters(void)
         "parse(n>3) > 5ms times 3 do checkpoint, finish; end f@lib*.so do off\nsignal USR1 do on; "
         "after 1.5s do off",
         "below [!a-z]?*\\*(x==GREEN,y<=NULL); below = 3; depth; time(x=1)",
+        "depth 2 below f(n > 1), g@x; time 0ns below /a/; depth 1",
+        "after 0s do off; end f times 2 do on",
     };
     for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
         seed_bytes("filter", NULL, filters[i], strlen(filters[i]));
