@@ -193,6 +193,18 @@ static void seed_dictionary(void)
     seed_bytes("dictionary", "more", (const char *)bytes, sizeof bytes - 1);
 }
 
+/* Behind a byte that says whether the file was moved. */
+static void seed_marks(void)
+{
+    static const char notes[] = "\x80\x08\0\0\0\x37\0\0\0\x03\0\0\0stapsdt\0"
+                                "\0\x11\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\4\x30\0\0\0\0\0\0"
+                                "a\0bc\0-4@8(%rax,%r9,2) 8f@%xmm1\0\0"
+                                "\x08\0\0\0\x3c\0\0\0\x03\0\0\0stapsdt\0"
+                                "\0\x12\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                                "a\0d\0-1@%ah 8@$-5 4@name+4(%rip) 2@x\0";
+    seed_bytes("marks", "two", notes, sizeof notes - 1);
+}
+
 static void seed_ci(void)
 {
     static const char whole[] =
@@ -284,4 +296,5 @@ void fuzz_seed_texts(void)
     seed_rollups();
     seed_core();
     seed_ci();
+    seed_marks();
 }

@@ -196,6 +196,8 @@ struct ttp_arena_head {
     uint32_t late_plans, silent_turn;
     uint32_t planner; /* written by the recorder: thread id of who makes plans; 0: nobody yet */
     uint32_t call_counter; /* before the magic: enum ttp_call_counter, with call_flags 64 */
+    /* written by programs: static probes that were chosen, and patched or not */
+    uint32_t patched_marks, unpatched_marks;
 };
 
 /* Says when a period ends, just before it does. */

@@ -24,7 +24,7 @@
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       13u
+#define TTP_PATCH_VERSION       14u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -83,10 +83,17 @@ enum ttp_patch_kind {
     TTP_PATCH_RETURN = 1,
     TTP_PATCH_TAIL = 2,
     TTP_PATCH_TAIL_IF = 3,
-    TTP_PATCH_HOST = 4,     /* behind the exits of its range */
-    TTP_PATCH_INLINED = 5,  /* of a plan of inlined functions; no other kind is there */
-    TTP_PATCH_RETURN_IF = 6 /* a branch to a return that has no window */
+    TTP_PATCH_HOST = 4,      /* behind the exits of its range */
+    TTP_PATCH_INLINED = 5,   /* of a plan of copies; no other kind but the last is there */
+    TTP_PATCH_RETURN_IF = 6, /* a branch to a return that has no window */
+    TTP_PATCH_MARK = 7       /* of a plan of copies: a static probe */
 };
+
+/* Of a plan of copies. */
+static inline bool ttp_is_copy(uint32_t kind)
+{
+    return kind == TTP_PATCH_INLINED || kind == TTP_PATCH_MARK;
+}
 
 /* Why there is no window. A probe that has none says where it would be, and nothing else. */
 enum ttp_patch_reason {
@@ -173,7 +180,7 @@ enum ttp_patch_probe_flags {
  * ttp_chosen_number of the arena's patch_choice and the module's path, as names and the choice of
  * modules go by that. One file, which is there whole or not at all:
  *
- *     head | a bit for each function of the plan | section: copies | section: values
+ *     head | a bit for each function of the plan | section: copies | section: values | : marks
  *
  * Where none is chosen there are no bits and no sections, and the plan need not be there. The words
  * of bits have 64 each. Sections begin at multiples of 8; the last one ends where the file does. */
@@ -194,6 +201,7 @@ struct ttp_chosen_head {
     uint32_t flags, reserved;
     uint8_t content[TTP_PLAN_CONTENT_BYTES];   /* as the plan's */
     struct ttp_chosen_section inlined, values; /* ttp_patch_head; ttp_values_head */
+    struct ttp_chosen_section marks;           /* ttp_marks_head */
 };
 
 static inline uint64_t ttp_chosen_bits_bytes(uint32_t function_count)
@@ -217,7 +225,12 @@ static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
  *     inlined:      jmp stub                    stub: inlined;  moved;  jmp window + window_bytes
  *
  * Where the hook is called rsp is anywhere in the frame of the function that the copy is in, and
- * flags are in use. */
+ * flags are in use.
+ *
+ * Static probes are copies, too: of each `start` is the nop's address. Its window begins there;
+ * where that has no room, the nop is its last instruction, and what is in front of it is `before`:
+ *
+ *     mark:         [before...] nop             stub: before;  mark;  after;  jmp window + bytes */
 #define TTP_INLINED_ABOVE 1u
 
 /* What chosen functions are given and return: a section of the choice. Behind the head a row for
@@ -292,6 +305,49 @@ static inline bool ttp_value_places_read(const struct ttp_value_place *places, u
     return reads;
 }
 
+/* What there is to know of each mark (static probe) among the copies: a section of the choice.
+ * Behind the head the values of all rows, a row for each, by its address, then their names, each
+ * with a zero behind it. */
+#define TTP_MARK_VALUES_MAX 12u
+struct ttp_marks_head {
+    uint32_t row_count, value_count;
+    uint32_t name_bytes, reserved; /* of all names */
+};
+struct ttp_marks_row {
+    uint32_t address;   /* of the nop */
+    uint32_t semaphore; /* the address of 16 bits that are counted up; 0: none */
+    uint32_t first;     /* value */
+    uint32_t name;      /* its first byte */
+    uint8_t value_count, reserved[3];
+};
+enum ttp_mark_kind {
+    TTP_MARK_UNKNOWN = 0,
+    TTP_MARK_REGISTER = 1, /* base */
+    TTP_MARK_NUMBER = 2,   /* number */
+    TTP_MARK_ADDRESS = 3,  /* number, of the module */
+    TTP_MARK_MEMORY = 4    /* at base + index * scale + number */
+};
+enum ttp_mark_register { /* as instructions number them */
+                         TTP_MARK_RAX = 0,
+                         TTP_MARK_RBX = 3,
+                         TTP_MARK_RSP,
+                         TTP_MARK_RBP,
+                         TTP_MARK_RSI,
+                         TTP_MARK_RDI,
+                         TTP_MARK_R8,
+                         TTP_MARK_XMM = 16,        /* sixteen of them, their low halves */
+                         TTP_MARK_RIP = 32,        /* the module's bias */
+                         TTP_MARK_NO_REGISTER = 33 /* 0 */
+};
+struct ttp_mark_value {
+    int64_t number;
+    uint8_t kind, type; /* enum ttp_mark_kind, ttape_value_type */
+    uint8_t size_bytes; /* 1, 2, 4, 8 */
+    uint8_t base, index, scale;
+    uint8_t shift; /* of a register: 8, of its second byte */
+    uint8_t reserved;
+};
+
 /* The sections of a choice; NULL: it has none. And the choice that a section of values is of. */
 static inline const struct ttp_patch_head *ttp_chosen_inlined(const struct ttp_chosen_head *chosen)
 {
@@ -303,6 +359,24 @@ static inline const struct ttp_values_head *ttp_chosen_values(const struct ttp_c
     const void *at = (const char *)chosen + chosen->values.at;
     return chosen->values.bytes == 0 ? NULL : at;
 }
+static inline const struct ttp_marks_head *ttp_chosen_marks(const struct ttp_chosen_head *chosen)
+{
+    const void *at = (const char *)chosen + chosen->marks.at;
+    return chosen->marks.bytes == 0 ? NULL : at;
+}
+static inline const struct ttp_mark_value *ttp_marks_values(const struct ttp_marks_head *marks)
+{
+    return (const struct ttp_mark_value *)(const void *)(marks + 1);
+}
+static inline const struct ttp_marks_row *ttp_marks_rows(const struct ttp_marks_head *marks)
+{
+    return (const struct ttp_marks_row *)(const void *)(ttp_marks_values(marks) +
+                                                        marks->value_count);
+}
+static inline const char *ttp_marks_names(const struct ttp_marks_head *marks)
+{
+    return (const char *)(ttp_marks_rows(marks) + marks->row_count);
+}
 static inline const struct ttp_chosen_head *ttp_values_chosen(const struct ttp_values_head *values)
 {
     const void *at = (const char *)values - values->at;
@@ -312,7 +386,10 @@ static inline const struct ttp_chosen_head *ttp_values_chosen(const struct ttp_v
 _Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_probe) == 32, "no hidden padding");
-_Static_assert(sizeof(struct ttp_chosen_head) == 96, "no hidden padding");
+_Static_assert(sizeof(struct ttp_marks_head) == 16, "no hidden padding");
+_Static_assert(sizeof(struct ttp_marks_row) == 20, "no hidden padding");
+_Static_assert(sizeof(struct ttp_mark_value) == 16, "no hidden padding");
+_Static_assert(sizeof(struct ttp_chosen_head) == 112, "no hidden padding");
 _Static_assert(sizeof(struct ttp_values_head) == 16, "no hidden padding");
 _Static_assert(sizeof(struct ttp_values_row) == 12, "no hidden padding");
 _Static_assert(sizeof(struct ttp_value_place) == 8, "no hidden padding");

@@ -90,5 +90,7 @@ void ttape_recording_get_patched(const ttape_recording *r, ttape_patch_counts *c
                                    .hooked = unseen[TTP_UNPATCHED_HOOKED],
                                    .modules_left = unseen[TTP_UNPATCHED_MODULES],
                                    .inlined = unseen[TTP_PATCHED_INLINED],
-                                   .inlined_left = unseen[TTP_UNPATCHED_INLINED]};
+                                   .inlined_left = unseen[TTP_UNPATCHED_INLINED],
+                                   .marks = unseen[TTP_PATCHED_MARKS],
+                                   .marks_left = unseen[TTP_UNPATCHED_MARKS]};
 }

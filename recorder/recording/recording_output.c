@@ -301,6 +301,8 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
                {"unpatched_modules", unseen[TTP_UNPATCHED_MODULES]},
                {"patched_inlined", unseen[TTP_PATCHED_INLINED]},
                {"unpatched_inlined", unseen[TTP_UNPATCHED_INLINED]},
+               {"patched_marks", unseen[TTP_PATCHED_MARKS]},
+               {"unpatched_marks", unseen[TTP_UNPATCHED_MARKS]},
                {"late_plans", unseen[TTP_LATE_PLANS]},
                {"lost_switches", e->switches != NULL ? e->switches->lost_count : 0}};
     list->count = 0;

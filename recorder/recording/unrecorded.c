@@ -289,6 +289,8 @@ static void look_at_unseen(struct ttp_unrecorded *u, const struct ttp_arena_head
         [TTP_UNPATCHED_MODULES] = &head->unpatched_modules,
         [TTP_PATCHED_INLINED] = &head->patched_inlined,
         [TTP_UNPATCHED_INLINED] = &head->unpatched_inlined,
+        [TTP_PATCHED_MARKS] = &head->patched_marks,
+        [TTP_UNPATCHED_MARKS] = &head->unpatched_marks,
         [TTP_LATE_PLANS] = &head->late_plans};
     for (uint32_t i = 0; i < TTP_UNSEEN_COUNT; i++)
         u->unseen[i] = __atomic_load_n(counts[i], __ATOMIC_RELAXED);

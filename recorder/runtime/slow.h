@@ -494,6 +494,8 @@ void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp);
+/* marks/marks.c: a static probe at that address. */
+void ttp_probe_mark(uintptr_t address, uintptr_t unused, uintptr_t sp);
 void ttp_probe_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_enter_with(uintptr_t function, uintptr_t call_site, uintptr_t sp,

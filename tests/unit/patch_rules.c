@@ -66,9 +66,10 @@ static const char *check_window(const struct tool_patch *patch, const struct ttp
     if (range >= code->function_count || patch->parts[range].owner == TOOL_PATCH_NOBODY)
         return "a window is in no function";
     const struct tool_function *function = &code->functions[patch->parts[range].owner];
-    if (patch->is_inlined
-            ? patch->functions[probe->function].start != probe->window + TTP_INLINED_ABOVE
-            : patch->functions[probe->function].start != function->start)
+    uint32_t start = patch->functions[probe->function].start;
+    if (probe->kind == TTP_PATCH_MARK ? start - probe->window >= probe->window_bytes
+        : patch->is_inlined           ? start != probe->window + TTP_INLINED_ABOVE
+                                      : start != function->start)
         return "a window is in another function";
     if (range + 1 < code->function_count && end > code->functions[range + 1].start)
         return "a window reaches into the next function";
@@ -101,7 +102,6 @@ static const char *check_window(const struct tool_patch *patch, const struct ttp
 
 const char *ttest_patch_broken(const struct tool_patch *patch)
 {
-    uint8_t first = patch->is_inlined ? TTP_PATCH_INLINED : TTP_PATCH_ENTRY;
     uint64_t next = 0;
     for (size_t i = 0; i < patch->function_count; i++) {
         const struct ttp_patch_function *function = &patch->functions[i];
@@ -113,7 +113,9 @@ const char *ttest_patch_broken(const struct tool_patch *patch)
             const char *broken = probe->reason == TTP_PATCH_CAN ? check_window(patch, probe) : NULL;
             if (broken != NULL)
                 return broken;
-            if (probe->function != i || (probe->kind == first) != (n == 0) ||
+            bool is_first =
+                patch->is_inlined ? ttp_is_copy(probe->kind) : probe->kind == TTP_PATCH_ENTRY;
+            if (probe->function != i || is_first != (n == 0) ||
                 (n > 0 && patch->probes[next].reason != TTP_PATCH_CAN))
                 return "the first probe, and no other, is the entry";
         }
@@ -130,7 +132,7 @@ static size_t make_copies(const struct tool_patch *patch, struct tool_patch_copy
     for (size_t i = 0; i < patch->function_count; i++)
         for (uint32_t at = patch->functions[i].start; at < patch->functions[i].end + 8; at += 4)
             if (count < most)
-                copies[count++] = (struct tool_patch_copy){at, at - 2, at + at % 32};
+                copies[count++] = (struct tool_patch_copy){at, at - 2, at + at % 32, at % 8 == 0};
     return count;
 }
 

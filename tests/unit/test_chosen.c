@@ -9,7 +9,8 @@
 
 enum { FUNCTIONS = 100, ROWS = 2, PLACES = 4, CODE = 16 };
 
-#define CHOICE UINT64_C(0x1122334455667788)
+#define MARKS_BYTES (offsetof(struct marks, names) + 16)
+#define CHOICE      UINT64_C(0x1122334455667788)
 
 static const uint8_t content[TTP_PLAN_CONTENT_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 
@@ -27,11 +28,19 @@ struct values {
     struct ttp_value_place places[PLACES];
 };
 
+struct marks {
+    struct ttp_marks_head head;
+    struct ttp_mark_value values[PLACES];
+    struct ttp_marks_row rows[ROWS];
+    char names[16];
+};
+
 struct file {
     struct ttp_chosen_head head;
     uint64_t bits[(FUNCTIONS + 63) / 64];
     struct copies inlined;
     struct values values;
+    struct marks marks;
 };
 
 static struct copies make_copies(void)
@@ -71,13 +80,19 @@ static struct file make(void)
                  .plan_bytes = 4711,
                  .total_bytes = sizeof f,
                  .inlined = {offsetof(struct file, inlined), sizeof f.inlined},
-                 .values = {offsetof(struct file, values), sizeof f.values}},
+                 .values = {offsetof(struct file, values), sizeof f.values},
+                 .marks = {offsetof(struct file, marks), MARKS_BYTES}},
         .bits = {5, 1},
         .inlined = make_copies(),
-        .values = {
-            .head = {.at = offsetof(struct file, values), .row_count = ROWS, .place_count = PLACES},
-            .rows = {{.start = 0x1100, .first = 0, .given = 2},
-                     {.start = 0x1200, .first = 2, .returned = 1}}}};
+        .values = {.head = {.at = offsetof(struct file, values),
+                            .row_count = ROWS,
+                            .place_count = PLACES},
+                   .rows = {{.start = 0x1100, .first = 0, .given = 2},
+                            {.start = 0x1200, .first = 2, .returned = 1}}},
+        .marks = {.head = {.row_count = ROWS, .value_count = PLACES, .name_bytes = 16},
+                  .rows = {{.address = 0x1100, .value_count = 3},
+                           {.address = 0x1101, .first = 3, .name = 8, .value_count = 1}},
+                  .names = "ours:aa\0ours:bb"}};
     memcpy(f.head.content, content, sizeof content);
     return f;
 }
@@ -88,7 +103,14 @@ static uint64_t read_all(const struct ttp_chosen_head *head)
     const uint64_t *bits = (const uint64_t *)(head + 1);
     const struct ttp_patch_head *copies = ttp_chosen_inlined(head);
     const struct ttp_values_head *values = ttp_chosen_values(head);
+    const struct ttp_marks_head *marks = ttp_chosen_marks(head);
     uint64_t sum = 0;
+    for (uint32_t i = 0; marks != NULL && i < marks->row_count; i++) {
+        const struct ttp_marks_row *row = &ttp_marks_rows(marks)[i];
+        for (uint32_t k = 0; k < row->value_count; k++)
+            sum += ttp_marks_values(marks)[row->first + k].kind;
+        sum += strlen(ttp_marks_names(marks) + row->name) > 4096;
+    }
     for (uint64_t i = 0; i < ttp_chosen_bits_bytes(head->function_count) / 8; i++)
         sum += bits[i];
     if (copies != NULL) {
@@ -132,6 +154,9 @@ START_TEST(a_choice_is_taken_with_and_without_sections)
     ck_assert_uint_eq(read_all(&f.head), 6);
     f.head.values = (struct ttp_chosen_section){0};
     ck_assert(is_taken(&f, sizeof f));
+    f.head.marks = (struct ttp_chosen_section){0};
+    ck_assert(is_taken(&f, sizeof f));
+    ck_assert_ptr_null(ttp_chosen_marks(&f.head));
     ck_assert_ptr_null(ttp_chosen_values(&f.head));
     f.head.inlined = (struct ttp_chosen_section){0};
     f.head.total_bytes = offsetof(struct file, inlined);
@@ -182,6 +207,16 @@ START_TEST(what_a_choice_says_is_looked_at)
     REFUSED(f.values.rows[1].start = f.values.rows[0].start);
     REFUSED(f.values.rows[1].first = PLACES);
     REFUSED(f.values.rows[0].given = TTP_VALUES_MAX + 1);
+    REFUSED(f.head.marks.bytes--);
+    REFUSED(f.head.marks.at += 8);
+    REFUSED(f.marks.head.row_count++);
+    REFUSED(f.marks.head.value_count--);
+    REFUSED(f.marks.head.name_bytes++);
+    REFUSED(f.marks.rows[1].address = f.marks.rows[0].address);
+    REFUSED(f.marks.rows[0].value_count = TTP_MARK_VALUES_MAX + 1);
+    REFUSED(f.marks.rows[1].first = PLACES);
+    REFUSED(f.marks.rows[1].name = 16);
+    REFUSED(f.marks.names[15] = 'x');
     REFUSED(f.inlined.head.magic = TTP_PATCH_MAGIC);
     REFUSED(f.inlined.head.content[0]++);
     REFUSED(f.inlined.head.bytes_at += 8);

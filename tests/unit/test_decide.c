@@ -215,7 +215,7 @@ END_TEST
 static struct ttp_probe_decision decide_probes(struct side *side, size_t bytes, size_t slot_bytes)
 {
     const struct ttp_patch_head *plan = (const struct ttp_patch_head *)patch_plan.bytes;
-    const struct ttp_probe_hooks hooks = {1, 2, 3, 4, 5, 6, 7, 8};
+    const struct ttp_probe_hooks hooks = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     struct ttp_probe_decision d = {.view = &side->view,
                                    .plan = plan,
                                    .calls = (const struct ttp_plan_head *)call_plan.bytes,

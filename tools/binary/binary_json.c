@@ -90,6 +90,18 @@ static void put_inlined(struct tool_binary *binary, struct tool_json *json, size
     tool_json_end(json, '}');
 }
 
+static void put_mark(struct tool_binary *binary, struct tool_json *json, size_t number)
+{
+    const struct tool_mark *mark = &binary->marks.items[number];
+    tool_json_begin(json, NULL, '{');
+    tool_json_number(json, "address", mark->address);
+    tool_json_string(json, "provider", mark->provider);
+    tool_json_string(json, "name", mark->name);
+    tool_json_number_if(json, "semaphore", mark->semaphore != 0, mark->semaphore);
+    tool_json_string(json, "values", mark->arguments);
+    tool_json_end(json, '}');
+}
+
 struct putting {
     struct tool_binary *binary;
     struct tool_json *json;
@@ -148,6 +160,8 @@ bool tool_binary_json(struct tool_binary *binary, struct tool_output *out)
         put_list(binary, &json, "rows", code->row_count, put_row);
     if (binary->wish.inlined)
         put_list(binary, &json, "inlined", binary->inlined_count, put_inlined);
+    if (binary->wish.marks)
+        put_list(binary, &json, "marks", binary->marks.count, put_mark);
     struct putting putting = {binary, &json};
     bool fits = true;
     if (binary->wish.calls) {

@@ -202,6 +202,37 @@ static void print_inlined(const struct tool_binary *binary, struct tool_output *
     print(&table, out);
 }
 
+static void print_text(struct tool_table *table, ttape_string text)
+{
+    char copy[TOOL_MARK_NAME_MAX];
+    (void)snprintf(copy, sizeof copy, "%.*s", (int)text.size_bytes, text.data);
+    tool_table_text(table, TOOL_PLAIN, copy);
+}
+
+static void print_marks(const struct tool_binary *binary, struct tool_output *out)
+{
+    static const struct tool_column columns[] = {
+        {.title = "address"},
+        {.title = "provider", .is_text = true},
+        {.title = "mark", .is_text = true},
+        {.title = "semaphore"},
+        {.title = "values", .is_text = true, .gives_way = true}};
+    struct tool_table table;
+    tool_table_open(&table, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < binary->marks.count; i++) {
+        const struct tool_mark *mark = &binary->marks.items[i];
+        tool_table_printf(&table, TOOL_PLAIN, "%x", mark->address);
+        print_text(&table, mark->provider);
+        print_text(&table, mark->name);
+        if (mark->semaphore != 0)
+            tool_table_printf(&table, TOOL_PLAIN, "%x", mark->semaphore);
+        else
+            tool_table_text(&table, TOOL_PLAIN, "");
+        print_text(&table, mark->arguments);
+    }
+    print(&table, out);
+}
+
 struct printing {
     const struct tool_binary *binary;
     struct tool_table table;
@@ -249,5 +280,7 @@ bool tool_binary_text(struct tool_binary *binary, struct tool_output *out)
         print_rows(binary, out);
     if (binary->wish.inlined && binary->inlined_count > 0)
         print_inlined(binary, out);
+    if (binary->wish.marks && binary->marks.count > 0)
+        print_marks(binary, out);
     return !binary->wish.calls || print_calls(binary, out);
 }

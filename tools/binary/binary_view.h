@@ -3,11 +3,13 @@
 #define TOOL_BINARY_VIEW_H
 
 #include "program/binary/code/code_calls.h"
+#include "program/binary/marks/marks.h"
 #include "program/symbols/symbols.h"
 #include "tools/command/output.h"
 
 struct tool_binary_wish {
-    bool sites, functions, rows, calls, inlined; /* lists that are shown beside the summary */
+    bool sites, functions, rows, calls, inlined,
+        marks; /* lists that are shown beside the summary */
 };
 
 /* A copy of an inlined function's code. */
@@ -25,6 +27,7 @@ struct tool_binary {
     struct tool_code code;
     struct tool_binary_inlined *inlined; /* sorted by start, the outer ones first */
     size_t inlined_count, inlined_capacity;
+    struct tool_marks marks;
     char **names; /* of functions that the file's own symbols do not name; NULL: of none */
     struct tool_symbols_origin origin;
     char *debug_path;

@@ -13,7 +13,7 @@
 #include "tools/io/json.h"
 
 struct options {
-    bool functions, rows, edges, inlined, all, json;
+    bool functions, rows, edges, inlined, marks, all, json;
     struct tool_debug_files debug;
 };
 
@@ -25,6 +25,7 @@ static const struct tool_option table[] = {
     {"edges", 0, NULL, "list who calls whom: direct, linked from elsewhere, by a pointer", NULL,
      TOOL_AT(edges)},
     {"inlined", 0, NULL, "list inlined functions, of debug information", NULL, TOOL_AT(inlined)},
+    {"marks", 0, NULL, "list static probes (SDT), which record --marks sees", NULL, TOOL_AT(marks)},
     {"all", 'a', NULL, "list all of these", NULL, TOOL_AT(all)},
     TOOL_DEBUG_OPTIONS,
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
@@ -166,10 +167,13 @@ int tool_verb_binary(int argc, char **argv)
                                             .functions = options.functions || options.all,
                                             .rows = options.rows || options.all,
                                             .calls = options.edges || options.all,
-                                            .inlined = options.inlined || options.all}};
+                                            .inlined = options.inlined || options.all,
+                                            .marks = options.marks || options.all}};
     const char *reason = tool_plan_input_open(&input, argv[0]);
     if (reason == NULL)
         reason = look_at_input(binary, &input);
+    if (reason == NULL && binary->wish.marks && !tool_marks_open(&binary->marks, argv[0]))
+        reason = "there is no memory for it";
     status = reason != NULL ? tool_fail("'%s': %s", argv[0], reason) : TOOL_OK;
     if (status == TOOL_OK && !tool_decode_is_there())
         tool_message("built without Zydis: system calls and calls are not found");
@@ -182,6 +186,7 @@ int tool_verb_binary(int argc, char **argv)
         free(binary->inlined[i].file);
     }
     free(binary->inlined);
+    tool_marks_close(&binary->marks);
     for (size_t i = 0; binary->names != NULL && i < binary->code.function_count; i++)
         free(binary->names[i]);
     free(binary->names);

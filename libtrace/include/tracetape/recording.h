@@ -309,7 +309,8 @@ typedef struct ttape_patch_counts {
     uint64_t modules_left;               /* of which it is not known how */
     uint64_t times;                      /* of one module: processes and loads */
     uint64_t inlined, inlined_left;      /* copies of inlined functions: patched; chosen, and not */
-    const char *left_names; /* of one module: of some of functions_left, where known, or NULL */
+    const char *left_names;     /* of one module: of some of functions_left, where known, or NULL */
+    uint64_t marks, marks_left; /* static probes: patched; chosen, and not */
     uint64_t reserved[2];
 } ttape_patch_counts;
 TTAPE_API void ttape_recording_get_patched(const ttape_recording *recording,

@@ -1,5 +1,6 @@
-/* Copies of inlined functions: a window where each is entered. They are given by debug information,
- * which may be wrong: a copy that begins at no instruction, or in no function, is none. */
+/* Copies of inlined functions, and static probes: a window where each is entered. They are given by
+ * debug information and notes, which may be wrong: a copy that begins at no instruction, or in no
+ * function, is none. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@ static int compare_copies(const void *a, const void *b)
     const struct tool_patch_copy *one = a, *other = b;
     if (one->entry != other->entry)
         return one->entry < other->entry ? -1 : 1;
+    if (one->is_mark != other->is_mark)
+        return one->is_mark ? -1 : 1;
     return one->start < other->start ? -1 : one->start > other->start;
 }
 
@@ -50,6 +53,8 @@ static enum ttp_patch_reason judge(const struct tool_patch_place *place,
         return TTP_PATCH_UNDECODED;
     if (tool_code_row_at(patch->code, copy->entry) == NULL)
         return TTP_PATCH_NO_FRAME;
+    if (copy->is_mark)
+        return tool_patch_find_mark(place, first, window);
     return is_looped(place, copy, range_count) ? TTP_PATCH_LOOPED
                                                : tool_patch_find_inlined(place, first, window);
 }
@@ -57,7 +62,9 @@ static enum ttp_patch_reason judge(const struct tool_patch_place *place,
 static bool add_copy(struct tool_patch *patch, const struct tool_patch_copy *copy,
                      size_t range_count)
 {
-    struct ttp_patch_function added = {.start = copy->entry + TTP_INLINED_ABOVE,
+    uint32_t above = copy->is_mark ? 0 : TTP_INLINED_ABOVE;
+    enum ttp_patch_kind kind = copy->is_mark ? TTP_PATCH_MARK : TTP_PATCH_INLINED;
+    struct ttp_patch_function added = {.start = copy->entry + above,
                                        .end = copy->end > copy->entry ? copy->end : copy->entry,
                                        .first_probe = (uint32_t)patch->probe_count,
                                        .probe_count = 1};
@@ -68,9 +75,8 @@ static bool add_copy(struct tool_patch *patch, const struct tool_patch_copy *cop
         return true;
     tool_patch_start_range(patch, range, &place);
     enum ttp_patch_reason reason = judge(&place, copy, range_count, &window);
-    return (reason == TTP_PATCH_CAN
-                ? tool_patch_add_start(&place, TTP_PATCH_INLINED, &window)
-                : tool_patch_add_reason(&place, TTP_PATCH_INLINED, reason, copy->entry)) &&
+    return (reason == TTP_PATCH_CAN ? tool_patch_add_start(&place, kind, &window)
+                                    : tool_patch_add_reason(&place, kind, reason, copy->entry)) &&
            tool_patch_add_function(patch, &added);
 }
 

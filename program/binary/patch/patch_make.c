@@ -24,7 +24,7 @@ static void fill_head(const struct tool_patch *patch, struct ttp_patch_head *hea
     memcpy(head->build_id, image->build_id, image->build_id_bytes);
     for (size_t i = 0; i < patch->probe_count; i++) {
         const struct ttp_patch_probe *probe = &patch->probes[i];
-        if (probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_INLINED)
+        if (probe->kind == TTP_PATCH_ENTRY || ttp_is_copy(probe->kind))
             head->entry_reasons[probe->reason]++;
         else if (probe->kind != TTP_PATCH_HOST)
             head->exit_reasons[probe->reason]++;

@@ -21,6 +21,7 @@ struct tool_patch_place {
 struct tool_patch_window {
     size_t from, to;
     uint32_t bytes;
+    bool is_behind; /* of a mark, which is the last instruction: the others come first */
 };
 
 /* The window of an entry at instruction `from`, with the exit at its end where there is one. */
@@ -33,6 +34,10 @@ enum ttp_patch_reason tool_patch_find_exit(const struct tool_patch_place *place,
 /* The window of an inlined function that is entered at instruction `from`. */
 enum ttp_patch_reason tool_patch_find_inlined(const struct tool_patch_place *place, size_t from,
                                               struct tool_patch_window *window);
+
+/* That of a mark whose nop is instruction `at`: as above, else with instructions in front. */
+enum ttp_patch_reason tool_patch_find_mark(const struct tool_patch_place *place, size_t at,
+                                           struct tool_patch_window *window);
 
 /* patch_probes.c, for patch_inlined.c. */
 void tool_patch_start_range(struct tool_patch *patch, size_t range, struct tool_patch_place *place);

@@ -357,7 +357,11 @@ bool tool_patch_add_start(struct tool_patch_place *place, enum ttp_patch_kind ki
     struct ttp_patch_probe probe = new_probe(place, kind, window);
     struct tool_moved moved = {0};
     bool is_call = tool_instruction_is_call(last);
-    bool fits = move(place, window->from, window->to + (is_call ? 0 : 1), &moved);
+    bool fits = move(place, window->from, window->to + !(is_call || window->is_behind), &moved);
+    if (window->is_behind) {
+        probe.before_bytes = (uint8_t)moved.used;
+        fits = fits && move(place, window->to, window->to + 1, &moved);
+    }
     if (is_call) {
         probe.flags |= TTP_PATCH_PUSHES;
         probe.before_bytes = (uint8_t)moved.used;
@@ -369,7 +373,7 @@ bool tool_patch_add_start(struct tool_patch_place *place, enum ttp_patch_kind ki
     if (is_plain_pad || is_sled(place, window))
         probe.flags |= TTP_PATCH_PAD;
     if (is_plain_pad)
-        moved.used = 0;
+        moved.used = probe.before_bytes = 0;
     if (!fits || moved.used > TTP_PATCH_MOVED_MAX)
         return tool_patch_add_reason(place, kind, TTP_PATCH_FAR, probe.window);
     probe.after_bytes = (uint8_t)(moved.used - probe.before_bytes);

@@ -215,7 +215,7 @@ static void join_exit(const struct tool_patch_place *place, struct tool_patch_wi
         if (!ends_flow(&place->all[at]))
             continue;
         if (is_exit(place, at) && tool_patch_find_exit(&behind, at, &own) != TTP_PATCH_CAN)
-            *window = (struct tool_patch_window){window->from, at, bytes};
+            *window = (struct tool_patch_window){.from = window->from, .to = at, .bytes = bytes};
         return;
     }
 }
@@ -260,6 +260,23 @@ enum ttp_patch_reason tool_patch_find_inlined(const struct tool_patch_place *pla
     bool is_other =
         reason == TTP_PATCH_CAN && !is_free(place, place->all[window->from].address, window->bytes);
     return is_other ? TTP_PATCH_SHARED : reason;
+}
+
+enum ttp_patch_reason tool_patch_find_mark(const struct tool_patch_place *place, size_t at,
+                                           struct tool_patch_window *window)
+{
+    enum ttp_patch_reason first = tool_patch_find_inlined(place, at, window);
+    if (first == TTP_PATCH_CAN || place->all[at].kind != TOOL_CODE_PLAIN)
+        return first;
+    for (size_t from = at; from-- > 0 && at - from <= TTP_PLAN_WINDOW_MIN;) {
+        *window = (struct tool_patch_window){.from = from, .to = at, .is_behind = true};
+        enum ttp_patch_reason reason = judge(place, from, at, true, &window->bytes);
+        if (reason == TTP_PATCH_CAN && is_free(place, place->all[from].address, window->bytes))
+            return reason;
+        if (reason != TTP_PATCH_NO_ROOM)
+            break; /* further in front it is no better */
+    }
+    return first;
 }
 
 static bool is_in_reach(uint32_t from, uint32_t to)

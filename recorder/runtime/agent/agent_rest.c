@@ -132,6 +132,14 @@ void ttp_probe_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp
     ttp_probe_exit(function, call_site, sp);
 }
 
+/* Nor are marks. */
+void ttp_probe_mark(uintptr_t address, uintptr_t unused, uintptr_t sp)
+{
+    (void)address;
+    (void)unused;
+    (void)sp;
+}
+
 bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp)
 {
     (void)call_site;

@@ -182,7 +182,7 @@ const struct ttp_values_row *ttp_values_row_of(const struct ttp_values_head *val
                                                uint32_t start);
 /* What stubs of functions call, in the process. */
 struct ttp_probe_hooks {
-    uint64_t enter, exit, tail, joined, joined_tail, inlined, enter_valued, exit_valued;
+    uint64_t enter, exit, tail, joined, joined_tail, inlined, enter_valued, exit_valued, mark;
 };
 
 struct ttp_probe_decision {

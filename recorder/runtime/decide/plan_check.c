@@ -18,7 +18,7 @@ static bool check_window(const struct ttp_patch_head *head, const struct ttp_pat
         return false;
     return probe->window_bytes >= (is_near ? TTP_PATCH_SHORT_MIN : TTP_PLAN_WINDOW_MIN) &&
            probe->window_bytes <= TTP_PLAN_WINDOW_MAX && moved <= TTP_PATCH_MOVED_MAX &&
-           probe->last <= probe->window_bytes && probe->kind <= TTP_PATCH_RETURN_IF &&
+           probe->last <= probe->window_bytes && probe->kind <= TTP_PATCH_MARK &&
            probe->condition < 16 && probe->window >= head->code_start &&
            (uint64_t)probe->window + probe->window_bytes <= head->code_end &&
            (uint64_t)probe->bytes + probe->window_bytes + moved <= head->byte_count &&
@@ -44,15 +44,15 @@ static bool check_functions(const struct ttp_patch_head *head)
     const struct ttp_patch_function *functions = ttp_plan_at(head, head->functions_at);
     const struct ttp_patch_probe *probes = ttp_plan_at(head, head->probes_at);
     bool is_inlined = head->magic == TTP_INLINED_MAGIC;
-    uint32_t next = 0, first = is_inlined ? TTP_PATCH_INLINED : TTP_PATCH_ENTRY;
+    uint32_t next = 0;
     for (uint32_t i = 0; i < head->function_count; i++) {
         const struct ttp_patch_function *function = &functions[i];
         if (function->first_probe != next || function->probe_count == 0 ||
-            function->probe_count > head->probe_count - next || probes[next].kind != first)
+            function->probe_count > head->probe_count - next ||
+            (!is_inlined && probes[next].kind != TTP_PATCH_ENTRY))
             return false;
         for (uint32_t end = next + function->probe_count; next < end; next++)
-            if (probes[next].function != i ||
-                (probes[next].kind == TTP_PATCH_INLINED) != is_inlined)
+            if (probes[next].function != i || ttp_is_copy(probes[next].kind) != is_inlined)
                 return false;
     }
     return next == head->probe_count;
@@ -120,6 +120,31 @@ static bool check_values(const struct ttp_chosen_head *head)
     return true;
 }
 
+static bool check_row(const struct ttp_marks_head *marks, const struct ttp_marks_row *row)
+{
+    return row->value_count <= TTP_MARK_VALUES_MAX &&
+           (uint64_t)row->first + row->value_count <= marks->value_count &&
+           row->name < marks->name_bytes;
+}
+
+/* Rows ascend, and what they name is there; the last name ends. */
+static bool check_marks(const struct ttp_chosen_head *head)
+{
+    const struct ttp_marks_head *marks = ttp_chosen_marks(head);
+    if (marks == NULL)
+        return true;
+    if (head->marks.bytes < sizeof(*marks) ||
+        head->marks.bytes !=
+            sizeof(*marks) + (uint64_t)marks->value_count * sizeof(struct ttp_mark_value) +
+                (uint64_t)marks->row_count * sizeof(struct ttp_marks_row) + marks->name_bytes)
+        return false;
+    const struct ttp_marks_row *rows = ttp_marks_rows(marks);
+    for (uint32_t i = 0; i < marks->row_count; i++)
+        if ((i > 0 && rows[i].address <= rows[i - 1].address) || !check_row(marks, &rows[i]))
+            return false;
+    return marks->name_bytes == 0 || ttp_marks_names(marks)[marks->name_bytes - 1] == '\0';
+}
+
 bool ttp_chosen_check(const struct ttp_chosen_head *head, uint64_t size, uint64_t choice,
                       const uint8_t *content)
 {
@@ -129,8 +154,9 @@ bool ttp_chosen_check(const struct ttp_chosen_head *head, uint64_t size, uint64_
            head->function_count <= TTP_PATCH_FUNCTIONS_MAX &&
            ttp_chosen_bits_bytes(head->function_count) <= size - sizeof(*head) &&
            check_section(head, &head->inlined) && check_section(head, &head->values) &&
+           check_section(head, &head->marks) &&
            (head->inlined.bytes == 0 ||
             ttp_patch_check(ttp_chosen_inlined(head), head->inlined.bytes, TTP_INLINED_MAGIC,
                             content)) &&
-           check_values(head);
+           check_values(head) && check_marks(head);
 }

@@ -19,8 +19,8 @@ static const uint64_t *hook_of(const struct ttp_probe_data *data, const struct t
 {
     const struct ttp_patch_probe *probe = site->probe;
     bool is_tail = probe->kind == TTP_PATCH_TAIL_IF || probe->kind == TTP_PATCH_TAIL;
-    if (probe->kind == TTP_PATCH_INLINED)
-        return &data->inlined;
+    if (ttp_is_copy(probe->kind))
+        return probe->kind == TTP_PATCH_MARK ? &data->mark : &data->inlined;
     if (probe->kind == TTP_PATCH_ENTRY)
         return site->has_values ? &data->enter_valued : &data->enter;
     if ((probe->flags & TTP_PATCH_JOINED_BY) != 0)
@@ -63,7 +63,7 @@ bool ttp_probe_stub_make(const struct ttp_probe_decision *d, struct ttp_probe_st
         .at = stub->code, .end = stub->code + TTP_PROBE_TARGET, .shift = d->shift};
     bool is_if = probe->kind == TTP_PATCH_TAIL_IF || probe->kind == TTP_PATCH_RETURN_IF;
     bool is_host = probe->kind == TTP_PATCH_HOST;
-    bool goes_on = (probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_INLINED) &&
+    bool goes_on = (probe->kind == TTP_PATCH_ENTRY || ttp_is_copy(probe->kind)) &&
                    (probe->flags & TTP_PATCH_PUSHES) == 0;
     uint8_t *over = NULL;
     stub->lower_at = TTP_PROBE_BYTES;
@@ -203,6 +203,7 @@ void ttp_decide_probe_data(const struct ttp_probe_decision *d, const struct ttp_
     data->joined_tail = hooks->joined_tail;
     data->tail = hooks->tail;
     data->inlined = hooks->inlined;
+    data->mark = hooks->mark;
     fill_distances(data);
     ttp_unwind_put(data->unwind_head, data->unwind, put_cie(data->unwind, data, d->shift), d->shift,
                    (uintptr_t)d->stubs + d->shift, stub_bytes);

@@ -79,17 +79,18 @@ struct ttp_probe_stub {
  * pointer below the program's, and how many bytes of the stub so far are none of the window's.
  * Read-only in use. */
 struct ttp_probe_data {
-    uint64_t enter, exit, tail, joined, joined_tail, inlined, enter_valued, exit_valued;
+    uint64_t enter, exit, tail, joined, joined_tail, inlined, enter_valued, exit_valued, mark;
     uint64_t module_start, module_bytes; /* whose functions these are */
     uint64_t bias;
     const struct ttp_values_head *values; /* NULL: none */
+    struct ttp_marks *marks;              /* NULL: none; marks/marks.c */
     uint8_t lower[TTP_PROBE_DISTANCE], added[TTP_PROBE_DISTANCE];
     uint8_t debugger[TTP_DEBUGGER_BYTES] __attribute__((aligned(8)));
     uint8_t unwind_head[TTP_UNWIND_HEAD_BYTES], unwind[TTP_UNWIND_BYTES];
 };
 
 /* What they put aside, in words below the return address (probe_entry.c); vector registers where
- * functions have values only. */
+ * functions have values only; of marks all, and those that a callee keeps. */
 enum ttp_probe_saved {
     TTP_SAVED_RDI = 17,
     TTP_SAVED_STUB, /* back into the stub */
@@ -102,6 +103,10 @@ enum ttp_probe_saved {
     TTP_SAVED_R10,
     TTP_SAVED_R11,
     TTP_SAVED_RBP,
-    TTP_SAVED_XMM = 36 /* the first; the others lie above */
+    TTP_SAVED_XMM = 36,      /* the first; the others lie above */
+    TTP_SAVED_MARK_XMM = 44, /* the first of sixteen */
+    TTP_SAVED_RBX = 45,
+    TTP_SAVED_R12, /* to r15 */
+    TTP_SAVED_R15 = TTP_SAVED_R12 + 3
 };
 #endif

@@ -19,6 +19,12 @@ static uintptr_t *announced_at(struct ttp_thread_page *page, const ttape_rt_site
     return &page->announced[(address >> 4 ^ address >> 12) & (TTP_SITES_ANNOUNCED - 1)];
 }
 
+/* Where it is: a mark's is in the code. */
+static uint64_t address_of(const ttape_rt_site *site)
+{
+    return site->announced[1] != 0 ? site->announced[1] : (uintptr_t)site;
+}
+
 /* By some thread of this process. Zero again where another library came to the site's place. */
 static bool is_known(const ttape_rt_site *site)
 {
@@ -37,6 +43,16 @@ static size_t text_size(const char *text, size_t most)
     return text == NULL ? 0 : strnlen(text, most);
 }
 
+/* Without the C library, whose functions use vector registers: where a mark is, those are the
+ * program's. */
+static size_t name_size(const char *name)
+{
+    size_t size = 0;
+    while (name != NULL && size < NAME_BYTES_MAX && name[size] != '\0')
+        size++;
+    return size;
+}
+
 void ttp_event_missed(void)
 {
     uint32_t gate = ttp_thread.page->gate;
@@ -53,14 +69,14 @@ static bool write_site(ttape_rt_site *site)
 {
     if (is_announced(site))
         return true;
-    uint64_t address = (uint64_t)(uintptr_t)site;
+    uint64_t address = address_of(site);
     uint32_t numbers[2] = {site->kind, site->line};
-    uint16_t size = (uint16_t)text_size(site->name, NAME_BYTES_MAX);
+    uint16_t size = (uint16_t)name_size(site->name);
     struct ttp_message_field fields[5] = {{&address, sizeof(address)},
                                           {numbers, sizeof(numbers)},
                                           {&size, sizeof(size)},
                                           {site->name, size},
-                                          {site->file, text_size(site->file, NAME_BYTES_MAX)}};
+                                          {site->file, name_size(site->file)}};
     if (!ttp_message(TTP_MESSAGE_SITE, fields, 5))
         return false;
     __atomic_store_n(&site->announced[0], ttp_process.page->image, __ATOMIC_RELAXED);
@@ -171,7 +187,7 @@ static void put_value(struct ttp_message_out *out, const ttape_value *value)
 bool ttp_marker_write(ttape_rt_site *site, const ttape_value *values, uint32_t count)
 {
     struct ttp_message_out out;
-    uint64_t address = (uint64_t)(uintptr_t)site;
+    uint64_t address = address_of(site);
     size_t size = sizeof(address);
     uint32_t fitting = 0;
     for (; fitting < count && fitting < TTAPE_EVENT_MAX_VALUES; fitting++) {

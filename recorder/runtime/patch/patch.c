@@ -213,6 +213,7 @@ static bool see_functions(const struct patching *p, const struct plans *plans)
     } else if (is_chosen(plans)) {
         wish.inlined = ttp_chosen_inlined(plans->chosen);
         wish.values = ttp_chosen_values(plans->chosen);
+        wish.marks = ttp_chosen_marks(plans->chosen);
         is_any = ttp_probes_patch(&wish);
     }
     if (plans->chosen != NULL && !wish.keeps_chosen)

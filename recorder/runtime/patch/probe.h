@@ -28,12 +28,16 @@ void ttp_probe_enter_entry(void);
 void ttp_probe_exit_entry(void);
 void ttp_probe_joined_entry(void);
 void ttp_probe_inlined_entry(void);
+void ttp_probe_mark_entry(void);
 void ttp_library_enter_entry(void);
 void ttp_library_exit_entry(void);
 void ttp_probe_tail_entry(void);
 void ttp_probe_joined_tail_entry(void);
 void ttp_probe_enter_valued_entry(void);
 void ttp_probe_exit_valued_entry(void);
+
+/* probe_values.c. What a value of that type and size has of a register, as 64 bits. */
+uint64_t ttp_value_narrow(uint64_t number, uint32_t type, uint32_t size_bytes);
 
 /* What they put aside (enum ttp_probe_saved). */
 static inline uint64_t ttp_probe_saved(uintptr_t sp, uint32_t word)
@@ -68,6 +72,14 @@ void ttp_library_calls_begin(void);
 /* What a module exports that begins there, before any of its code runs; whether any was patched. */
 bool ttp_library_calls_loaded(uintptr_t start);
 
+/* marks/marks.c. Static probes of a module's makers, which are patched as copies of inlined
+ * functions are: each is a site of the API's, at the nop's address. NULL: there are none, or no
+ * room. */
+struct ttp_marks *ttp_marks_open(const struct ttp_marks_head *head, uint64_t bias);
+void ttp_marks_close(struct ttp_marks *marks);
+/* A jump is at that mark: the program is told that somebody looks. */
+void ttp_marks_begin(struct ttp_marks *marks, const struct dl_phdr_info *info, uint32_t address);
+
 /* probe_plan.c: NULL: there is none that can be used. */
 const struct ttp_patch_head *ttp_patch_plan_map(const uint8_t *content);
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
@@ -88,6 +100,7 @@ struct ttp_probe_wish {
     bool is_library;        /* its functions are recorded where the executable calls them */
     const struct ttp_patch_head *inlined; /* or NULL */
     const struct ttp_values_head *values; /* or NULL */
+    const struct ttp_marks_head *marks;   /* or NULL */
     const struct ttp_plan_head *calls;    /* of system calls that were patched before; or NULL */
     long file;                            /* of the module */
     bool keeps_chosen; /* says the patching: stubs read the choice's values while they are there */

@@ -8,7 +8,7 @@
  *     P - 224  all that a call may change, and rbp: rax, flags, rcx, rdx, rsi, r8 .. r11, rbp
  *
  * and where functions have values, the low halves of xmm0 to xmm7 from P - 288 on: they are read,
- * and not changed.
+ * and not changed. Of marks those of xmm0 to xmm15 from P - 352 on, and below them rbx, r12 to r15.
  *
  * Flags are kept in rax (lahf, seto): cheaper than pushf. The vector registers are not touched (the
  * runtime is compiled so). Who calls the function may have left the stack unaligned.
@@ -70,15 +70,24 @@
     "subq $64, %rsp\n\t" KEEP(0, 64) KEEP(1, 56) KEEP(2, 48) KEEP(3, 40) KEEP(4, 32) KEEP(5, 24)   \
         KEEP(6, 16) KEEP(7, 8)
 
-__asm__(".text\n\t" ENTRY("ttp_probe_enter_entry", "ttp_probe_enter")
-            ENTRY("ttp_probe_exit_entry", "ttp_probe_exit")
-                ENTRY("ttp_probe_joined_entry", "ttp_probe_joined")
-                    ENTRY("ttp_probe_inlined_entry", "ttp_probe_inlined")
-                        ENTRY("ttp_library_enter_entry", "ttp_library_enter")
-                            ENTRY("ttp_library_exit_entry", "ttp_library_exit")
-                                ENTRY("ttp_probe_tail_entry", "ttp_probe_tail")
-                                    ENTRY("ttp_probe_joined_tail_entry", "ttp_probe_joined_tail")
-                                        ENTRY_WITH("ttp_probe_enter_valued_entry", FLOATS,
-                                                   "ttp_probe_enter_valued")
-                                            ENTRY_WITH("ttp_probe_exit_valued_entry", FLOATS,
-                                                       "ttp_probe_exit_valued"));
+/* All that a mark's values may be in: xmm0 to xmm15, rbx, r12 to r15. */
+#define KEEP_WORD(name, below) "movq %" #name ", -" #below "(%rbp)\n\t"
+#define ALL                                                                                        \
+    "subq $176, %rsp\n\t" KEEP(0, 128) KEEP(1, 120) KEEP(2, 112) KEEP(3, 104) KEEP(4, 96)          \
+        KEEP(5, 88) KEEP(6, 80) KEEP(7, 72) KEEP(8, 64) KEEP(9, 56) KEEP(10, 48) KEEP(11, 40)      \
+            KEEP(12, 32) KEEP(13, 24) KEEP(14, 16) KEEP(15, 8) KEEP_WORD(rbx, 136)                 \
+                KEEP_WORD(r12, 144) KEEP_WORD(r13, 152) KEEP_WORD(r14, 160) KEEP_WORD(r15, 168)
+
+__asm__(".text\n\t" ENTRY("ttp_probe_enter_entry", "ttp_probe_enter") ENTRY("ttp_probe_exit_entry",
+                                                                            "ttp_probe_exit")
+            ENTRY("ttp_probe_joined_entry", "ttp_probe_joined") ENTRY("ttp_probe_inlined_entry",
+                                                                      "ttp_probe_inlined")
+                ENTRY("ttp_library_enter_entry", "ttp_library_enter")
+                    ENTRY("ttp_library_exit_entry", "ttp_library_exit")
+                        ENTRY("ttp_probe_tail_entry", "ttp_probe_tail")
+                            ENTRY("ttp_probe_joined_tail_entry", "ttp_probe_joined_tail")
+                                ENTRY_WITH("ttp_probe_enter_valued_entry", FLOATS,
+                                           "ttp_probe_enter_valued")
+                                    ENTRY_WITH("ttp_probe_exit_valued_entry", FLOATS,
+                                               "ttp_probe_exit_valued")
+                                        ENTRY_WITH("ttp_probe_mark_entry", ALL, "ttp_probe_mark"));

@@ -106,6 +106,12 @@ static uint64_t narrow(uint64_t number, const struct ttp_value_place *place, uin
                                              : number << over >> over;
 }
 
+uint64_t ttp_value_narrow(uint64_t number, uint32_t type, uint32_t size_bytes)
+{
+    const struct ttp_value_place place = {.type = (uint8_t)type, .size_bytes = (uint8_t)size_bytes};
+    return narrow(number, &place, 0);
+}
+
 static void set(const struct taking *t, uint32_t i, uint32_t type, uint64_t number)
 {
     struct ttp_call_values *values = t->values;

@@ -13,6 +13,7 @@ struct probing {
     struct ttp_code_view view;
     struct ttp_probe_decision decision;
     struct ttp_slots slots;
+    struct ttp_marks *marks; /* or NULL */
 };
 
 /* Return addresses that nobody has called for are not returned to there. rdsspq does nothing where
@@ -33,7 +34,8 @@ static struct ttp_probe_hooks hooks_of(bool is_library)
         .exit_valued = (uintptr_t)ttp_probe_exit_valued_entry,
         .joined = (uintptr_t)ttp_probe_joined_entry,
         .joined_tail = (uintptr_t)ttp_probe_joined_tail_entry,
-        .inlined = (uintptr_t)ttp_probe_inlined_entry};
+        .inlined = (uintptr_t)ttp_probe_inlined_entry,
+        .mark = (uintptr_t)ttp_probe_mark_entry};
     hooks.tail = is_library ? hooks.joined_tail : (uintptr_t)ttp_probe_tail_entry;
     return hooks;
 }
@@ -67,6 +69,7 @@ static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
     data->module_bytes = p->wish->module->end - p->wish->module->start;
     data->bias = p->view.bias;
     data->values = d->values;
+    data->marks = p->marks;
     ttp_decide_probe_data(d, &hooks, bytes - TTP_AREA_DATA);
     ttp_slots_map(&p->slots, d->lines);
     for (uint32_t i = 0; i < TTP_SLOT_IMAGES; i++)
@@ -107,8 +110,32 @@ static void patch(struct probing *p)
         d->entries = d->exits = d->exits_left = 0;
 }
 
+/* Marks among the copies: those that have a jump begin. */
+struct marks_made {
+    uint32_t chosen, made;
+};
+static struct marks_made begin_marks(const struct probing *p)
+{
+    const struct ttp_probe_decision *d = &p->decision;
+    const struct ttp_probe_stub *stub = d->stubs;
+    struct marks_made count = {0};
+    for (uint32_t i = 0; i < d->plan->function_count; i++) {
+        const struct ttp_patch_probe *probe = &d->probes[d->functions[i].first_probe];
+        bool is_mark = probe->kind == TTP_PATCH_MARK;
+        count.chosen += is_mark;
+        if (probe->reason != TTP_PATCH_CAN)
+            continue;
+        if (is_mark && d->entries != 0 && stub->is_used) {
+            count.made++;
+            ttp_marks_begin(p->marks, p->wish->info, d->functions[i].start);
+        }
+        stub++;
+    }
+    return count;
+}
+
 /* Behind the functions, whose windows are taken. Whether any was patched. */
-static bool patch_inlined(const struct probing *functions)
+static bool patch_inlined(const struct probing *functions, bool *keeps_marks)
 {
     const struct ttp_probe_decision *before = &functions->decision;
     const struct ttp_patch_head *plan = before->plan, *inlined = functions->wish->inlined;
@@ -120,10 +147,22 @@ static bool patch_inlined(const struct probing *functions)
                                      .wanted = before->wanted,
                                      .has_shadow_stack = before->has_shadow_stack,
                                      .taken = before->taken}};
-    patch(&p);
-    ttp_count_more(&ttp_arena.head.patched_inlined, p.decision.entries);
-    ttp_count_more(&ttp_arena.head.unpatched_inlined, p.decision.chosen_count - p.decision.entries);
-    return p.decision.entries != 0;
+    const struct ttp_probe_decision *d = &p.decision;
+    const struct ttp_marks_head *marks = functions->wish->marks;
+    p.marks = ttp_marks_open(marks, functions->view.bias);
+    if (marks == NULL || p.marks != NULL)
+        patch(&p);
+    const struct marks_made made = begin_marks(&p);
+    uint32_t copies = d->entries - made.made;
+    if (made.made == 0)
+        ttp_marks_close(p.marks);
+    ttp_count_more(&ttp_arena.head.patched_inlined, copies);
+    ttp_count_more(&ttp_arena.head.unpatched_inlined, d->chosen_count - made.chosen - copies);
+    ttp_count_more(&ttp_arena.head.patched_marks, made.made);
+    ttp_count_more(&ttp_arena.head.unpatched_marks,
+                   (marks == NULL ? 0 : marks->row_count) - made.made);
+    *keeps_marks = made.made != 0;
+    return d->entries != 0;
 }
 
 static void count_patched(const struct ttp_probe_decision *d, const struct ttp_probe_wish *wish)
@@ -155,8 +194,8 @@ bool ttp_probes_patch(struct ttp_probe_wish *wish)
     if (d->taken != NULL)
         ttp_decide_take_calls(d);
     patch(&p);
-    bool has_inlined = patch_inlined(&p);
-    wish->keeps_chosen = wish->values != NULL && d->entries != 0;
+    bool keeps_marks = false, has_inlined = patch_inlined(&p, &keeps_marks);
+    wish->keeps_chosen = (wish->values != NULL && d->entries != 0) || keeps_marks;
     if (d->taken != NULL)
         ttp_room_unmap(d->taken, taken_bytes);
     count_patched(d, wish);

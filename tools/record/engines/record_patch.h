@@ -10,6 +10,7 @@
 #include "program/binary/patch_file.h"
 #include "program/symbols/symbols.h"
 #include "tools/io/debug_files.h"
+#include "tools/record/engines/record_marks.h"
 #include "tools/record/modules/record_copies.h"
 #include "tools/record/rules/record_rules.h"
 #include "tools/record/values/record_values.h"
@@ -46,6 +47,7 @@ struct tool_record_patch {
     bool inlined;                     /* copies of inlined functions, too */
     struct tool_record_copies copies; /* that are patched */
     struct tool_record_values values; /* of what functions are given and return */
+    struct tool_record_marks marks;   /* static probes of all modules */
 };
 
 /* Of which modules and functions none is patched, as the command line's rules say. */

@@ -403,6 +403,21 @@ static void say_late(const struct tool_record_patch *patch, const ttape_recordin
                      first, more);
 }
 
+static void say_marks(const ttape_patch_counts *counts)
+{
+    char left[96] = "";
+    if (counts->marks_left != 0)
+        (void)snprintf(left, sizeof left,
+                       ", %" PRIu64 " cannot be (--plan --marks names those of the command)",
+                       counts->marks_left);
+    if (counts->marks + counts->marks_left == 0)
+        tool_message("no mark was patched: no static probe of that name in the program and its "
+                     "libraries");
+    else
+        tool_message("%" PRIu64 " mark%s patched%s", counts->marks,
+                     counts->marks == 1 ? " was" : "s were", left);
+}
+
 void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recording *recording)
 {
     ttape_patch_counts counts;
@@ -422,6 +437,10 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
     if (status.late_plan_count != 0)
         return; /* as is that */
     ttape_recording_get_patched(recording, &counts);
+    if (patch->marks.given)
+        say_marks(&counts);
+    if (patch->rules.function.count == 0 && !patch->library_calls)
+        return;
     if (patch->only_called) {
         say_called(patch, recording);
         return;

@@ -28,6 +28,8 @@ struct planned {
     uint64_t entry_reasons[TTP_PATCH_REASONS], exit_reasons[TTP_PATCH_REASONS];
     struct tool_patch_given copies; /* of inlined functions; without bytes: none is chosen */
     struct tool_record_copies *copy_names;
+    struct tool_marks marks; /* that are chosen; their windows are among the copies */
+    bool is_inlined, has_marks;
     struct tool_record_lines lines;
 };
 
@@ -75,22 +77,48 @@ static void take_name(void *context, uint32_t number, ttape_string name, bool is
     planned->exits_all += exits.count == exits.can;
 }
 
-/* -- copies of inlined functions -- */
+/* -- copies of inlined functions, and marks -- */
 
 static uint32_t copy_count(const struct planned *planned)
 {
     return planned->copies.bytes != NULL ? planned->copies.head.function_count : 0;
 }
 
-static uint32_t patched_copies(const struct planned *planned)
+static struct ttp_patch_probe copy_probe(const struct planned *planned, uint32_t number)
 {
-    return copy_count(planned) > 0 ? planned->copies.head.entry_reasons[TTP_PATCH_CAN] : 0;
+    struct ttp_patch_function copy = tool_patch_function_at(&planned->copies, number);
+    return tool_patch_probe_at(&planned->copies, &copy, 0);
 }
 
-static const char *copy_name(const struct planned *planned, uint32_t start)
+/* Of one kind, by reason. Returns how many. A mark in no function is none of the plan's. */
+static uint64_t count_kind(const struct planned *planned, enum ttp_patch_kind kind,
+                           uint64_t reasons[TTP_PATCH_REASONS])
+{
+    uint64_t count = 0;
+    memset(reasons, 0, TTP_PATCH_REASONS * sizeof *reasons);
+    for (uint32_t i = 0; i < copy_count(planned); i++) {
+        struct ttp_patch_probe probe = copy_probe(planned, i);
+        if (probe.kind != kind)
+            continue;
+        reasons[probe.reason % TTP_PATCH_REASONS]++;
+        count++;
+    }
+    if (kind != TTP_PATCH_MARK || count == planned->marks.count)
+        return count;
+    reasons[TTP_PATCH_ELSEWHERE] += planned->marks.count - count;
+    return planned->marks.count;
+}
+
+static const char *copy_name(const struct planned *planned, uint32_t start,
+                             char mark[TOOL_MARK_NAME_MAX])
 {
     const struct ttp_patch_head *head = &planned->given->head;
     ttape_site site = {.symbol = {"", 0}};
+    for (size_t i = 0; i < planned->marks.count; i++)
+        if (planned->marks.items[i].address == start) {
+            tool_record_mark_name(&planned->marks.items[i], mark);
+            return mark;
+        }
     (void)tool_record_copies_find(
         planned->copy_names, (ttape_string){(const char *)head->build_id, head->build_id_bytes},
         start, &site);
@@ -101,15 +129,18 @@ static void plan_copies(struct planned *planned, struct tool_record_patch *patch
 {
     uint32_t count = planned->given->head.function_count;
     uint64_t *chosen = tool_allocate((size_t)count / 64 + 1, sizeof *chosen);
-    struct tool_patch_copy *copies;
+    struct tool_patch_copy *copies = NULL;
     for (uint32_t i = 0; i < count; i++)
         chosen[i / 64] |= (uint64_t)(planned->names[i] != NULL) << i % 64;
-    size_t range_count = tool_record_patch_copies(patch, planned->given, planned->path, &copies);
+    size_t range_count =
+        patch->inlined ? tool_record_patch_copies(patch, planned->given, planned->path, &copies)
+                       : 0;
+    tool_record_marks_places(&planned->marks, &copies, &range_count);
     const struct tool_plan_wish wish = {.path = planned->path, .cache = patch->cache};
     const char *reason = tool_patch_inlined_give(&wish, &planned->given->head, chosen, copies,
                                                  range_count, &planned->copies);
     if (reason != NULL)
-        tool_message("'%s': no plan of inlined functions: %s", planned->path, reason);
+        tool_message("'%s': no plan of inlined functions and marks: %s", planned->path, reason);
     planned->copy_names = &patch->copies;
     free(copies);
     free(chosen);
@@ -131,6 +162,19 @@ static void print_reasons(struct tool_output *out, const uint64_t *counts, const
                                counts[i] == 1 ? one : more, tool_patch_reason_text(i));
 }
 
+static void print_kind(const struct planned *planned, struct tool_output *out,
+                       enum ttp_patch_kind kind, const char *what, const char *one,
+                       const char *more)
+{
+    uint64_t reasons[TTP_PATCH_REASONS];
+    uint64_t count = count_kind(planned, kind, reasons), can = reasons[TTP_PATCH_CAN];
+    if (count == 0)
+        return;
+    tool_output_printf(out, "  %llu of %llu %s can be patched (%.1f %%)\n", (unsigned long long)can,
+                       (unsigned long long)count, what, share(can, count));
+    print_reasons(out, reasons, one, more);
+}
+
 static void print_summary(const struct planned *planned, struct tool_output *out)
 {
     tool_output_escaped(out, TTP_ESCAPE_TERMINAL,
@@ -144,15 +188,8 @@ static void print_summary(const struct planned *planned, struct tool_output *out
                        share(planned->exits_all, planned->entries));
     print_reasons(out, planned->entry_reasons, "function", "functions");
     print_reasons(out, planned->exit_reasons, "exit", "exits");
-    if (copy_count(planned) == 0)
-        return;
-    uint64_t reasons[TTP_PATCH_REASONS];
-    for (unsigned i = 0; i < TTP_PATCH_REASONS; i++)
-        reasons[i] = planned->copies.head.entry_reasons[i];
-    tool_output_printf(out, "  %u of %u copies of inlined functions can be patched (%.1f %%)\n",
-                       patched_copies(planned), copy_count(planned),
-                       share(patched_copies(planned), copy_count(planned)));
-    print_reasons(out, reasons, "copy", "copies");
+    print_kind(planned, out, TTP_PATCH_INLINED, "copies of inlined functions", "copy", "copies");
+    print_kind(planned, out, TTP_PATCH_MARK, "marks", "mark", "marks");
 }
 
 static const char *entry_words(const struct ttp_patch_probe *entry)
@@ -165,10 +202,12 @@ static const char *entry_words(const struct ttp_patch_probe *entry)
 
 static void print_copy(const struct planned *planned, struct tool_table *table, uint32_t number)
 {
+    char mark[TOOL_MARK_NAME_MAX];
     struct ttp_patch_function copy = tool_patch_function_at(&planned->copies, number);
     struct ttp_patch_probe entry = tool_patch_probe_at(&planned->copies, &copy, 0);
-    tool_table_printf(table, TOOL_PLAIN, "%x", entry.window);
-    tool_table_text(table, TOOL_PLAIN, copy_name(planned, copy.start));
+    tool_table_printf(table, TOOL_PLAIN, "%x",
+                      entry.kind == TTP_PATCH_MARK ? copy.start : entry.window);
+    tool_table_text(table, TOOL_PLAIN, copy_name(planned, copy.start, mark));
     tool_table_text(table, TOOL_PLAIN, entry_words(&entry));
     tool_table_text(table, TOOL_PLAIN, "");
     tool_table_text(table, TOOL_PLAIN,
@@ -243,10 +282,10 @@ static void put_probe(const struct tool_patch_given *given, struct tool_json *js
                       const struct ttp_patch_probe *probe)
 {
     static const char *const kinds[] = {
-        "entry", "return", "tail", "conditional", "host", "inlined", "conditional-return"};
+        "entry", "return", "tail", "conditional", "host", "inlined", "conditional-return", "mark"};
     const uint8_t *bytes = given->bytes + given->head.bytes_at + probe->bytes;
     tool_json_begin(json, NULL, '{');
-    tool_json_text(json, "kind", kinds[probe->kind % 7]);
+    tool_json_text(json, "kind", kinds[probe->kind % 8]);
     tool_json_text(json, "reason", tool_patch_reason_word(probe->reason));
     tool_json_number(json, "address", probe->window);
     tool_json_number(json, "window_bytes", probe->window_bytes);
@@ -289,20 +328,23 @@ static void put_reasons(struct tool_json *json, const char *key, const uint64_t 
     tool_json_end(json, '}');
 }
 
-static void put_copies(const struct planned *planned, struct tool_json *json)
+/* Copies of inlined functions, or marks: under `chosen`, `patched`, `why` and `list`. */
+static void put_copies(const struct planned *planned, struct tool_json *json,
+                       enum ttp_patch_kind kind, const char *const keys[4])
 {
+    char mark[TOOL_MARK_NAME_MAX];
     uint64_t reasons[TTP_PATCH_REASONS];
-    for (unsigned i = 0; i < TTP_PATCH_REASONS; i++)
-        reasons[i] = planned->copies.head.entry_reasons[i];
-    tool_json_number(json, "chosen_copies", copy_count(planned));
-    tool_json_number(json, "patched_copies", patched_copies(planned));
-    put_reasons(json, "copy_reasons", reasons);
-    tool_json_begin(json, "copies", '[');
+    tool_json_number(json, keys[0], count_kind(planned, kind, reasons));
+    tool_json_number(json, keys[1], reasons[TTP_PATCH_CAN]);
+    put_reasons(json, keys[2], reasons);
+    tool_json_begin(json, keys[3], '[');
     for (uint32_t i = 0; i < copy_count(planned); i++) {
         struct ttp_patch_function copy = tool_patch_function_at(&planned->copies, i);
-        struct ttp_patch_probe probe = tool_patch_probe_at(&planned->copies, &copy, 0);
+        struct ttp_patch_probe probe = copy_probe(planned, i);
+        if (probe.kind != kind)
+            continue;
         tool_json_begin(json, NULL, '{');
-        tool_json_text(json, "name", copy_name(planned, copy.start));
+        tool_json_text(json, "name", copy_name(planned, copy.start, mark));
         tool_json_begin(json, "probes", '[');
         put_probe(&planned->copies, json, &probe);
         tool_json_end(json, ']');
@@ -313,6 +355,10 @@ static void put_copies(const struct planned *planned, struct tool_json *json)
 
 static void put_module(const struct planned *planned, struct tool_json *json)
 {
+    static const char *const copy_keys[] = {"chosen_copies", "patched_copies", "copy_reasons",
+                                            "copies"};
+    static const char *const mark_keys[] = {"chosen_marks", "patched_marks", "mark_reasons",
+                                            "marks"};
     const struct ttp_patch_head *head = &planned->given->head;
     tool_json_begin(json, NULL, '{');
     tool_json_text(json, "module", planned->path);
@@ -330,8 +376,10 @@ static void put_module(const struct planned *planned, struct tool_json *json)
         if (planned->names[i] != NULL)
             put_function(planned, json, i);
     tool_json_end(json, ']');
-    if (planned->copies.bytes != NULL)
-        put_copies(planned, json);
+    if (planned->is_inlined)
+        put_copies(planned, json, TTP_PATCH_INLINED, copy_keys);
+    if (planned->has_marks)
+        put_copies(planned, json, TTP_PATCH_MARK, mark_keys);
     tool_record_lines_put(&planned->lines, json);
     tool_json_end(json, '}');
 }
@@ -364,12 +412,15 @@ static const char *plan_module(struct printing *p, const char *path)
         struct planned planned = {.path = path, .given = &given};
         planned.names = tool_allocate((size_t)given.head.function_count + 1, sizeof(char *));
         tool_record_patch_each(p->patch, &given, path, take_name, &planned);
-        if (p->patch->inlined)
+        planned.is_inlined = p->patch->inlined;
+        planned.has_marks = tool_record_marks_find(&p->patch->marks, path, &planned.marks);
+        if (planned.is_inlined || planned.has_marks)
             plan_copies(&planned, p->patch);
         tool_record_lines_find(&planned.lines, &given, path, planned.names);
         print(p, &planned);
         tool_record_lines_close(&planned.lines);
         tool_patch_given_close(&planned.copies);
+        tool_marks_close(&planned.marks);
         for (uint32_t i = 0; i < given.head.function_count; i++)
             free(planned.names[i]);
         free(planned.names);

@@ -99,6 +99,8 @@ static const struct tool_option table[] = {
      TOOL_AT(no_patch)},
     {"inlined", 0, NULL, "with --patch: copies of inlined functions, too, but not their ends", NULL,
      TOOL_AT(patch.inlined)},
+    {"marks", 0, "[=REGEX]", "static probes (SDT) of the program and its libraries, as markers",
+     tool_parse_marks, TOOL_AT(patch.marks)},
     {"plan", 0, NULL, "print what --patch would do to the command, and do not run it", NULL,
      TOOL_AT(plan)},
     {"json", 0, NULL, "print that as JSON", NULL, TOOL_AT(json)},
