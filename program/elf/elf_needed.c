@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "program/binary/frames/image.h"
+#include "program/elf/elf_head.h"
 #include "program/elf/elf_sections.h"
 
 #define ENTRY_BYTES      16u /* of the dynamic section */
@@ -75,6 +76,29 @@ void tool_elf_needed(const char *path, tool_elf_take_text take_library,
     free(d.entries);
     free(d.names);
     tool_elf_sections_close(&sections);
+}
+
+static bool has_soname(const char *path)
+{
+    struct tool_elf_sections sections;
+    size_t bytes = 0;
+    bool has_name = false;
+    uint8_t *entries = NULL;
+    if (tool_elf_sections_open(&sections, path))
+        entries = read_whole(&sections, ".dynamic", TOOL_IMAGE_DYNAMIC_MAX * ENTRY_BYTES, &bytes);
+    for (size_t at = 0; at + ENTRY_BYTES <= bytes && tool_le64(entries + at) != DT_NULL;
+         at += ENTRY_BYTES)
+        has_name |= tool_le64(entries + at) == DT_SONAME;
+    free(entries);
+    tool_elf_sections_close(&sections);
+    return has_name;
+}
+
+bool tool_elf_is_program(const char *path)
+{
+    struct tool_elf_head head;
+    return tool_elf_head_of(NULL, path, &head) == NULL &&
+           (head.type == TOOL_ELF_FIXED || (head.has_interpreter && !has_soname(path)));
 }
 
 uint32_t tool_elf_function_count(const char *path)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "program/elf/elf_needed.h"
 #include "tools/io/target.h"
 
 static bool is_same_file(const char *a, const char *b)
@@ -50,6 +51,9 @@ bool tool_record_patch_covers(const struct tool_record_patch *patch, const char 
     if (patch->rules.function.count == 0 ||
         (patch->only != NULL && !tool_record_patch_is_command(patch, module_path) &&
          !tool_record_patch_owns(patch, module_path)))
+        return false;
+    if (patch->marks.given && patch->only == NULL && patch->module->count == 0 &&
+        !tool_elf_is_program(module_path)) /* it is asked about for its marks */
         return false;
     return (patch->module->count == 0 || match(patch, patch->module, module_path)) &&
            !match(patch, patch->no_module, module_path);
