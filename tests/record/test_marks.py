@@ -73,14 +73,14 @@ def check_chosen(run, program):
 
 
 def check_over(run, program):
-    """The program waits for its semaphore to be 0 while nobody records any more."""
+    """The first mark that is passed when nobody records any more counts the semaphore down."""
     words = [setting.COMMAND, "record", "-f", "-o", run.trace, "--no-patch", "--marks=wanted", "--",
              program, "waits"]
-    with subprocess.Popen(words, env=run.environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as recorder:
+    with subprocess.Popen(words, env=run.environment, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as recorder:
         first = recorder.stdout.readline()
         stopped = setting.tracetape("control", str(recorder.pid), "stop")
-        out, err = recorder.communicate(timeout=100)
+        out, err = recorder.communicate(b"\n", timeout=100)
     run.checks.equal((recorder.returncode, stopped.status, first, out.splitlines()[-1:]),
                      (0, 0, b"semaphore 1\n", [b"semaphore 0 at the end"]),
                      f"when recording is over: {stopped.err} {err}")
