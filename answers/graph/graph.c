@@ -203,6 +203,7 @@ static void read_again(struct ttape_graph *graph)
 {
     for (uint32_t i = 0; i < graph->info.node_count; i++) {
         graph->nodes[i].sum = (ttape_graph_counts){0};
+        graph->nodes[i].times = (ttape_graph_times){0};
         graph->nodes[i].thread_count = 0;
         graph->nodes_now[i].edge_plus_one = 0;
     }

@@ -346,6 +346,25 @@ static void count_end(ttape_graph_counts *counts, const ttape_call *call)
     counts->late_count += call->end == TTAPE_CALL_LATE;
 }
 
+static void add_extremes(int64_t *sum, int64_t *min, int64_t *max, int64_t time_ns, bool is_first)
+{
+    ttp_graph_add_ns(sum, time_ns);
+    *min = is_first || time_ns < *min ? time_ns : *min;
+    *max = is_first || time_ns > *max ? time_ns : *max;
+}
+
+/* How long one call took is known where both of its ends are. */
+static void note_times(ttape_graph_times *times, const ttape_call *call)
+{
+    bool is_first = times->count == 0;
+    if (call->is_found || (call->end != TTAPE_CALL_RETURNED && call->end != TTAPE_CALL_UNWOUND))
+        return;
+    times->count++;
+    add_extremes(&times->sum_ns, &times->min_ns, &times->max_ns, call->total_ns, is_first);
+    add_extremes(&times->self_sum_ns, &times->self_min_ns, &times->self_max_ns, call->self_ns,
+                 is_first);
+}
+
 void ttp_graph_leave(struct ttape_graph *graph, struct ttp_graph_stack *stack, ttape_call *call)
 {
     uint32_t index = ttp_graph_word(call, TTP_CALL_NODE);
@@ -359,6 +378,7 @@ void ttp_graph_leave(struct ttape_graph *graph, struct ttp_graph_stack *stack, t
         ttp_graph_add_ns(&graph->within_ns, call->total_ns);
     }
     count_end(&now->counts, call);
+    note_times(&graph->nodes[index].times, call);
     ttp_graph_add_ns(&now->counts.self_ns, call->self_ns);
     ttp_graph_add_ns(&now->counts.idle_ns, is_idle ? call->self_ns : 0);
     if (--*active_of(graph, stack->number, index, &now->active) == 0)

@@ -87,7 +87,7 @@ class Model:
         self.nodes, self.edges, self.kept = {START: Counts()}, {}, kept
         self.made, self.level, self.origin = made or {}, {}, {}
         self.creators = {child: tid for tid, children in self.made.items() for child in children}
-        self.span, self.contexts = 0, {}
+        self.span, self.contexts, self.times = 0, {}, {}
         self.threads = {}
         for row in csv.DictReader(io.StringIO(run("dump", "--format", "csv", path))):
             self.threads.setdefault(int(row["tid"]), []).append(row)
@@ -117,13 +117,14 @@ class Model:
             elif row["symbol"] == CREATE:
                 shown = stack[-1]["shown"] if stack else self.origin[tid]
                 self.created[next(children)] = shown
-        self.leave(stack, 0)
+        self.leave(stack, 0, has_end=False)
 
     def pass_time(self, stack, step):
         self.span += step
         for frame in stack:
             frame["time"] += step
         if stack:
+            stack[-1]["self"] += step
             self.nodes[stack[-1]["node"]]["self"] += step
             if stack[-1]["shown"] != stack[-1]["node"]:
                 self.nodes[stack[-1]["shown"]]["pruned"] += step
@@ -151,14 +152,17 @@ class Model:
             edge["started"] += not stack or is_signal
             context = self.contexts.setdefault((above, node), Counts())
             context[tid] += 1
-            stack.append({"node": node, "shown": node, "edge": (above, node), "time": 0})
+            stack.append({"node": node, "shown": node, "edge": (above, node), "time": 0,
+                          "self": 0})
         else:
-            stack.append({"node": node, "shown": above, "edge": None, "time": 0})
+            stack.append({"node": node, "shown": above, "edge": None, "time": 0, "self": 0})
 
-    def leave(self, stack, height):
-        """Outermost frames of a node (of an edge) have its time."""
+    def leave(self, stack, height, has_end=True):
+        """Outermost frames of a node (of an edge) have its time; each has its own length."""
         while len(stack) > height:
             frame = stack.pop()
+            if has_end:
+                self.times.setdefault(frame["node"], []).append((frame["time"], frame["self"]))
             if all(other["node"] != frame["node"] for other in stack):
                 self.nodes[frame["node"]]["total"] += frame["time"]
             if frame["edge"] and all(other["edge"] != frame["edge"] for other in stack):

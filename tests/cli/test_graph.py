@@ -17,6 +17,19 @@ def check_nodes(graph, model, kept):
                node["pruned_ns"])
         wanted = tuple(expected[k] for k in ("calls", "self", "total", "recursion", "pruned"))
         assert got == wanted, (name, got, wanted)
+        assert node["call_times"] == call_times(model.times.get(name)), (name, node["call_times"])
+
+
+def call_times(calls):
+    """Of single calls that ended: mean, least and most, of the whole call and of its own time."""
+    if calls is None:
+        return None
+    wanted = {"calls": len(calls)}
+    for place, prefix in enumerate(("", "self_")):
+        spent = [call[place] for call in calls]
+        wanted |= {f"{prefix}mean_ns": sum(spent) // len(spent), f"{prefix}min_ns": min(spent),
+                   f"{prefix}max_ns": max(spent)}
+    return wanted
 
 
 def check_edges(graph, model):

@@ -70,6 +70,25 @@ static void put_ends(struct tool_json *json, const ttape_graph_counts *counts)
         tool_json_number(json, "late_ends", counts->late_count);
 }
 
+/* Of single calls; null: none has both ends. */
+static void put_times(struct tool_json *json, const ttape_graph_times *times)
+{
+    if (times->count == 0) {
+        tool_json_null(json, "call_times");
+        return;
+    }
+    int64_t count = times->count < INT64_MAX ? (int64_t)times->count : INT64_MAX;
+    tool_json_begin(json, "call_times", '{');
+    tool_json_number(json, "calls", times->count);
+    tool_json_signed(json, "mean_ns", times->sum_ns / count);
+    tool_json_signed(json, "min_ns", times->min_ns);
+    tool_json_signed(json, "max_ns", times->max_ns);
+    tool_json_signed(json, "self_mean_ns", times->self_sum_ns / count);
+    tool_json_signed(json, "self_min_ns", times->self_min_ns);
+    tool_json_signed(json, "self_max_ns", times->self_max_ns);
+    tool_json_end(json, '}');
+}
+
 static void put_node(struct tool_graph_view *view, struct tool_json *json, uint32_t index)
 {
     const struct tool_graph *graph = view->graph;
@@ -94,6 +113,7 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_real(json, "self_share",
                    tool_graph_share(graph, node->sum.self_ns, node->sum.call_count));
     tool_json_signed(json, "total_ns", node->sum.total_ns);
+    put_times(json, &node->times);
     put_ends(json, &node->sum);
     tool_json_signed(json, "pruned_ns", node->sum.below_ns);
     tool_json_signed(json, "idle_ns",

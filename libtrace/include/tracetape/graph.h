@@ -84,6 +84,13 @@ typedef enum ttape_graph_kind {
     TTAPE_GRAPH_SIGNAL = 2
 } ttape_graph_kind;
 
+/* Single calls of a node, of which both ends were read and seen. */
+typedef struct ttape_graph_times {
+    uint64_t count;
+    int64_t sum_ns, min_ns, max_ns;                /* with everything below, time that was read */
+    int64_t self_sum_ns, self_min_ns, self_max_ns; /* on top */
+} ttape_graph_times;
+
 typedef struct ttape_graph_node {
     ttape_graph_kind kind;
     uint32_t function; /* row of ttape_graph_get_functions; of no function: the last one */
@@ -94,6 +101,7 @@ typedef struct ttape_graph_node {
     uint32_t thread_count; /* in which it ran */
     bool is_kept;
     ttape_graph_counts sum;
+    ttape_graph_times times;
 } ttape_graph_node;
 
 typedef struct ttape_graph_edge {
