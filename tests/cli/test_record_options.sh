@@ -217,11 +217,12 @@ checks=$((checks + 1))
     fail 'what came after --max-size is not counted'
 
 rm -f piece*
-status 0 record piece.ttape --files ./forks
+status 0 record piece.ttape --files --note 'of four' ./forks
 equals "$(find . -name 'piece.*-*.ttape' | wc -l)" 4 'files of four processes'
 for piece in piece.*.ttape; do
     status 0 "$T" verify "$piece"
     equals "$(field "$piece" processes)" 1 "processes in $piece"
+    equals "$(field "$piece" note)" 'of four' "the note in $piece"
     csv "$piece"
     echo "$(called "$piece.csv" in_parent) $(called "$piece.csv" in_child)" >>counts.new
 done

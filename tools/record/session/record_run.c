@@ -38,6 +38,8 @@ static void keep_choices(struct tool_record_session *session, ttape_recording *r
 {
     if (session->joins)
         return;
+    if (session->note != NULL)
+        (void)ttape_recording_set_text(recording, "note", session->note, NULL);
     tool_record_keep_choice(recording, &session->calls);
     tool_record_patch_keep(&session->patch, recording);
 }

@@ -27,6 +27,7 @@ struct tool_record_session {
     uint32_t attach; /* to this process; 0: a command is run */
     const char *output, *clock;
     const char *shown; /* what messages call the output */
+    const char *note;  /* that is kept with the trace; or NULL */
     uint64_t resolution_ns, buffer, spill, max_size, rotate;
     struct tool_time max_time, min_time, checkpoint_every;
     struct tool_keep keep;

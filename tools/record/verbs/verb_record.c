@@ -18,6 +18,7 @@ static const struct tool_option table[] = {
      NULL, TOOL_AT(output)},
     {"force", 'f', NULL, "replace FILE; else a trace becomes FILE.old, and other files stay", NULL,
      TOOL_AT(force)},
+    {"note", 0, "TEXT", "kept with the trace, for tracetape info", NULL, TOOL_AT(note)},
     {"clock", 'c', "CLOCK", "auto (default), tsc, monotonic, coarse, none", NULL, TOOL_AT(clock)},
     {"resolution", 0, "HOW", "of times: exact (default), none, or a resolution such as 64ns, 1us",
      tool_parse_resolution, TOOL_AT(resolution_ns)},
