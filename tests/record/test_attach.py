@@ -246,7 +246,7 @@ def kill_library():
 def test_unloaded(checks, work):
     """A library that is patched is unloaded, and another one lies there when all is put back."""
     source = work / "f.c"
-    source.write_text("int f(int n) { volatile int m = n; return m + ADD; }\n")
+    source.write_text("int f(int n) { volatile int m[ADD * 40]; m[0] = n; return m[0] + ADD; }\n")
     libraries = [library_of(f"lib-f{number}.so", source, f"-DADD={number}") for number in (1, 2)]
     path = setting.build("p_loads.c", flags=("-O1",), log=False, hooks=False)
     process = subprocess.Popen([path, *libraries], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
