@@ -146,6 +146,19 @@ has out '\[in (partition|[0-9]+ partitions)'
 status 2 "$T" tree --partitions --full a.ttape
 has err 'exclude each other'
 
+# Of a large trace: a call that is there since a partition ends in it is in the bracket, and
+# brackets side by side are one.
+awk 'BEGIN { t = 1000; print t, "1 enter main"
+    for (i = 0; i < 3000; i++) { print t += 10, "1 enter step"; print t += 5, "1 enter work"
+        print t += 7, "1 exit"; print t += 4, "1 exit" }
+    print t += 1, "1 exit" }' >many.txt
+status 0 "$T" convert many.txt -o many.ttape --partition-events 50
+status 0 "$T" tree --partitions many.ttape
+has out '^ *48.000 us +12,000 +6,001 .* s0p0 +\[in 240 partitions\]$'
+if grep -q step out || [ "$(wc -l <out)" -gt 5 ]; then fail "more than what is long: $(cat out)"; fi
+status 0 "$T" tree --partitions --limit 20 many.ttape
+has out ' step x 240,'
+
 # Full: every call, in every node the time that the pruned tree gives it.
 check_python <<'END'
 from tree import *

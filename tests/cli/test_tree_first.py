@@ -63,7 +63,7 @@ def check_simulator(folder):
     for name in ("load", "add", "mul", "store", "jump"):
         check(re.search(rf" {name}$", shown, re.M), "name", name)
     bracket = run("tree", "--limit", "8", folder / "simulator.ttape")
-    check(re.search(r"\[\d+ shorter calls: load x \d+, \S+ x \d+, ", bracket), "names", bracket)
+    check(re.search(r"[\d,]+ .*\[shorter: load x \d+, \S+ x \d+, ", bracket), "names", bracket)
     every = run("tree", "--all", folder / "simulator.ttape").splitlines()
     check(len(every) == 1 + 1 + 1 + sum(line.count("enter") for line in calls.lines) - 1, "all",
           len(every))
@@ -105,9 +105,9 @@ def check_unlike(folder):
     trace = calls.write(folder, "unlike")
     shown = run("tree", trace)
     check(len(shown.splitlines()) < 160, "as many as asked", len(shown.splitlines()))
-    check(" long" in shown and "shorter calls: " in shown, shown[:2000])
+    check(" long" in shown and "[shorter: " in shown, shown[:2000])
     numbers = [int(n.replace(",", "")) for n in re.findall(
-        r"^ *[\d.]+ \S+ +(?:[\d.]+ \S+ +)?([\d,]+) .*(?:f\d+|long|leaf|calls: )", shown, re.M)]
+        r"^ *[\d.]+ \S+ +(?:[\d.]+ \S+ +)?([\d,]+) .*(?:f\d+|long|leaf|shorter: )", shown, re.M)]
     check(sum(numbers) >= 30001, "each call is a line's or a bracket's", sum(numbers))
 
 

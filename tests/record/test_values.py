@@ -80,7 +80,7 @@ def calls_of(trace):
     found, open_calls = [], []
     for line in done.out.decode().splitlines()[1:]:
         text = re.sub(r"^ *[\d.]+ +\d+ +([\d.]+ [num]?s)? +", "", line)
-        unwound = re.match(r"(\d+) frames unwound", text)
+        unwound = re.match(r"(\d+) frames? unwound", text)
         if unwound:
             found += [open_calls.pop() for _ in range(int(unwound[1]))]
         elif text.endswith("{"):

@@ -52,6 +52,44 @@ START_TEST(a_name_keeps_its_end)
 }
 END_TEST
 
+/* What stands behind it is cut before its scopes are. */
+START_TEST(a_name_keeps_its_beginning_too)
+{
+    shows("Parser::Load(this=0x7fff9049f330, name=\"x\")", "Parser::Load(this=0x7fff904...  x");
+    shows("Manifest::ParseEdge x 116, not in a row", "Manifest::ParseEdge x 116, ...  x");
+    shows("(anonymous namespace)::main(int, char**)", "(anonymous namespace)::main...  x");
+    shows("a::fill [clone .constprop.0.isra.1]", "a::fill [clone .constprop.0...  x");
+    shows("of::a::long::space::Sort::operator()(int)", "...space::Sort::operator()(...  x");
+    shows("space::of_a::long_name::method(int, char)", "...of_a::long_name::method(...  x");
+}
+END_TEST
+
+/* SELF and what of it is OFF CPU stay where a name is cut for them. */
+START_TEST(a_tight_table_keeps_its_first_ranks)
+{
+    const struct tool_column columns[] = {
+        {.title = "SELF"},
+        {.title = "OFF CPU", .rank = 1},
+        {.title = "MEAN", .rank = 3},
+        {.title = "FUNCTION", .is_text = true, .gives_way = true}};
+    struct tool_table table;
+    struct tool_output out;
+    tool_output_open(&out, -1);
+    tool_table_open(&table, columns, 4);
+    table.least = 22;
+    table.least_tight = 18;
+    for (int i = 0; i < 3; i++)
+        tool_table_text(&table, TOOL_PLAIN, "1.234 ms");
+    tool_table_text(&table, TOOL_PLAIN, "pthread_mutex_unlock_and_more");
+    tool_table_print(&table, &out, 38, false);
+    tool_output_bytes(&out, "", 1);
+    ck_assert_str_eq(out.data, "    SELF   OFF CPU  FUNCTION\n"
+                               "1.234 ms  1.234 ms  pthread_mutex_u...\n");
+    tool_table_close(&table);
+    free(out.data);
+}
+END_TEST
+
 START_TEST(a_name_in_a_tree_keeps_its_place)
 {
     shows("    std::__detail::_Map_base<...>::at", "    ..._Map_base<...>::at       x");
@@ -60,7 +98,7 @@ END_TEST
 
 START_TEST(others_keep_their_beginning)
 {
-    shows("  [2,264 shorter calls: a::b x 9, c::d]", "  [2,264 shorter calls: a::...  x");
+    shows("  [shorter: a::b::c x 9, c::d::e x 5]", "  [shorter: a::b::c x 9, c:...  x");
     shows("a_function_whose_name_does_not_fit", "a_function_whose_name_does_...  x");
     shows("one::function < of::another < of::a::third", "one::function < of::another...  x");
 }
@@ -80,6 +118,8 @@ int main(void)
     TCase *tests = tcase_create("cells");
     tcase_add_test(tests, what_fits_is_whole);
     tcase_add_test(tests, a_name_keeps_its_end);
+    tcase_add_test(tests, a_name_keeps_its_beginning_too);
+    tcase_add_test(tests, a_tight_table_keeps_its_first_ranks);
     tcase_add_test(tests, a_path_keeps_its_end);
     tcase_add_test(tests, a_name_in_a_tree_keeps_its_place);
     tcase_add_test(tests, others_keep_their_beginning);

@@ -271,10 +271,13 @@ static void close_pending(struct text_state *text, const ttape_event_item *item,
 
 static const char *unwind_words(const ttape_event *event)
 {
-    return event->lost_count == TTAPE_UNWIND_UNSEEN ? "unwound, by jumps: their ends are not seen"
-           : event->lost_count == TTAPE_UNWIND_LATE ? "unwound, by exits that are not seen"
-           : event->lost_count == TTAPE_UNWIND_LOST ? "unwound, where events are missing"
-                                                    : "unwound";
+    bool is_one = event->argument == 1;
+    return event->lost_count == TTAPE_UNWIND_UNSEEN && is_one
+               ? "unwound, by a jump: its end is not seen"
+           : event->lost_count == TTAPE_UNWIND_UNSEEN ? "unwound, by jumps: their ends are not seen"
+           : event->lost_count == TTAPE_UNWIND_LATE   ? "unwound, by exits that are not seen"
+           : event->lost_count == TTAPE_UNWIND_LOST   ? "unwound, where events are missing"
+                                                      : "unwound";
 }
 
 static void take_exit(struct text_state *text, struct follow *stream, const ttape_event_item *item)
@@ -296,8 +299,8 @@ static void take_exit(struct text_state *text, struct follow *stream, const ttap
     if (event->kind == TTAPE_EVENT_EXIT_UNSEEN)
         tool_output_text(out, ": its call was not seen");
     else if (event->kind == TTAPE_EVENT_EXIT_ACROSS)
-        tool_output_printf(out, ": after %" PRIu32 " frames were %s", event->argument,
-                           unwind_words(event));
+        tool_output_printf(out, ": after %" PRIu32 " frame%s %s", event->argument,
+                           event->argument == 1 ? " was" : "s were", unwind_words(event));
     tool_output_text(out, " */\n");
 }
 
@@ -347,8 +350,12 @@ static void take_other(struct text_state *text, struct follow *stream, const tta
         tool_output_printf(out, "} /* signal %" PRIu32 " */", event->argument);
         break;
     case TTAPE_EVENT_UNWIND:
-        tool_output_printf(out, "%" PRIu32 " frames %s", event->argument,
-                           stream->is_stopped ? "were open then" : unwind_words(event));
+        if (stream->is_stopped)
+            tool_output_printf(out, "%" PRIu32 " frame%s open then", event->argument,
+                               event->argument == 1 ? " was" : "s were");
+        else
+            tool_output_printf(out, "%" PRIu32 " frame%s %s", event->argument,
+                               event->argument == 1 ? "" : "s", unwind_words(event));
         break;
     case TTAPE_EVENT_SWITCH:
         tool_output_printf(out, "switch to stack %" PRIu32, event->argument);

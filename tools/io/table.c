@@ -11,7 +11,8 @@
 
 #define GAP           2u /* blanks between columns */
 #define CUT           "..."
-#define LEAST_CUT     16u  /* columns that the one which gives way keeps while it can */
+#define LEAST_CUT     16u /* columns that the one which gives way keeps while it can */
+#define RANK_TIGHT    2u
 #define PLAIN_COLUMNS 120u /* of files and pipes */
 #define LEAST_PLAIN   64u  /* LEAST_CUT there */
 
@@ -203,6 +204,14 @@ static void cut_others(const struct tool_table *table, struct layout *to, unsign
     }
 }
 
+/* What the column that gives way keeps, where `next` would be left out for it. */
+static size_t least_of(const struct tool_table *table, size_t next)
+{
+    bool is_tight = table->least_tight > 0 && next < table->column_count &&
+                    table->columns[next].rank <= RANK_TIGHT;
+    return is_tight ? table->least_tight : table->least;
+}
+
 static void fit(const struct tool_table *table, struct layout *to, unsigned columns)
 {
     size_t soft = table->column_count;
@@ -210,11 +219,12 @@ static void fit(const struct tool_table *table, struct layout *to, unsigned colu
         soft = table->columns[i].gives_way ? i : soft;
     size_t wanted = soft < table->column_count ? to->widths[soft] : 0;
     for (;;) {
-        size_t least = wanted < table->least ? wanted : table->least;
+        size_t next = table->keeps_all ? table->column_count : least_wanted(table, to);
+        size_t least = least_of(table, next);
+        least = wanted < least ? wanted : least;
         if (soft < table->column_count)
             to->widths[soft] = least;
-        size_t width = total_width(table, to),
-               next = table->keeps_all ? table->column_count : least_wanted(table, to);
+        size_t width = total_width(table, to);
         if (width > columns && next == table->column_count)
             cut_others(table, to, columns);
         if (width <= columns || next == table->column_count) {
@@ -245,12 +255,31 @@ static void put_blanks(struct tool_output *out, size_t count)
     }
 }
 
-/* Where the first name of a text ends: "a::b < c" has two. */
+/* Whether what a call was given, or types, begin here: not "(anonymous namespace)" or "operator()".
+ */
+static bool is_list(const char *text, size_t at)
+{
+    static const char operator_word[] = "operator";
+    size_t size = sizeof operator_word - 1;
+    return text[at] == '(' && at > 0 && text[at - 1] != ':' && text[at - 1] != ' ' &&
+           (at < size || memcmp(text + at - size, operator_word, size) != 0);
+}
+
+/* Where the first name of a text ends: "a::b < c" has two, "a::b(c=1)", "a::b x 9, not in a row"
+ * and "a::b [clone .part.0]" more than it. */
 static size_t first_name_bytes(const char *text, size_t size_bytes)
 {
-    for (size_t i = 0; i + 2 < size_bytes; i++)
-        if (text[i] == ' ' && (text[i + 1] == '<' || text[i + 1] == '>') && text[i + 2] == ' ')
+    int depth = 0;
+    for (size_t i = 0; i + 2 < size_bytes; i++) {
+        bool is_between = text[i] == ' ' && text[i + 2] == ' ';
+        if (is_between && (text[i + 1] == '<' || text[i + 1] == '>'))
             return i;
+        if (depth == 0 && i > 0 &&
+            (is_list(text, i) || (is_between && text[i + 1] == 'x') ||
+             (text[i] == ' ' && text[i + 1] == '[')))
+            return i;
+        depth += (text[i] == '<' || text[i] == '(') - (text[i] == '>' || text[i] == ')');
+    }
     return size_bytes;
 }
 

@@ -31,6 +31,7 @@ struct tool_table {
     struct tool_cell *cells;
     char *text;
     size_t least;   /* columns that the one which gives way keeps, while others can be left out */
+    size_t least_tight; /* the same, while only columns of ranks 1 and 2 are left; 0: as `least` */
     bool keeps_all; /* nobody looks at how wide it is: no column is left out */
 };
 

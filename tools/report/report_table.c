@@ -9,7 +9,8 @@
 #include "tools/io/table.h"
 #include "tools/report/report_columns.h"
 
-#define LEAST_NAME 22u /* columns: pthread_mutex_lock and pthread_mutex_unlock are told apart */
+#define LEAST_NAME  22u
+#define LEAST_TIGHT 18u /* columns: pthread_mutex_lock and pthread_mutex_unlock are told apart */
 
 struct printing {
     struct tool_report *view;
@@ -334,7 +335,10 @@ static void put_rows(struct printing *print, size_t first, size_t end)
         for (size_t column = 0; column < print->count; column++)
             put_cell(print, &print->view->rows[i], print->ids[column]);
     unsigned width = tool_table_width(&print->table, print->view->names.is_shortened);
-    print->table.least = print->table.keeps_all ? print->table.least : LEAST_NAME;
+    if (!print->table.keeps_all) {
+        print->table.least = LEAST_NAME;
+        print->table.least_tight = LEAST_TIGHT; /* SELF needs what of it is OFF CPU */
+    }
     tool_table_print(&print->table, print->out, width, print->colours);
     tool_table_close(&print->table);
 }

@@ -10,6 +10,8 @@
 #include "tools/syscalls/syscalls_view.h"
 
 #define HEAD_BYTES 40u
+#define LEAST_CALL 16u /* columns that names keep while others can be left out */
+#define LEAST_PATH 36u
 
 struct printing {
     struct tool_sys *view;
@@ -71,11 +73,12 @@ static size_t put_columns(const struct printing *print, struct tool_column *colu
     return count;
 }
 
-static void finish(struct printing *print, struct tool_output *out)
+/* `least`: columns of what gives way. */
+static void finish(struct printing *print, struct tool_output *out, size_t least)
 {
-    tool_table_print(&print->table, out,
-                     tool_table_width(&print->table, print->view->names.is_shortened),
-                     tool_terminal_colours());
+    unsigned width = tool_table_width(&print->table, print->view->names.is_shortened);
+    print->table.least = print->table.keeps_all ? print->table.least : least;
+    tool_table_print(&print->table, out, width, tool_terminal_colours());
     tool_table_close(&print->table);
 }
 
@@ -151,7 +154,7 @@ static void sums_table(struct printing *print, const struct tool_sys_rows *rows,
         else
             put_module(print, row->index);
     }
-    finish(print, out);
+    finish(print, out, LEAST_CALL);
 }
 
 /* ---- by path ---- */
@@ -181,8 +184,12 @@ static void paths_table(struct printing *print, const struct tool_sys_rows *rows
     size_t count = put_columns(print, columns, "CALLS", head_of(print, "TIME", false, head));
     count +=
         put_columns(print, columns + count, "OWN CALLS", head_of(print, "OWN TIME", true, own));
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(columns[i].title, "OWN CALLS") == 0)
+            columns[i].rank = 2;
     columns[count++] = (struct tool_column){.title = "ERRORS", .rank = 1};
-    columns[count++] = (struct tool_column){.title = "PATH", .is_text = true, .gives_way = true};
+    columns[count++] = (struct tool_column){
+        .title = "PATH", .is_text = true, .gives_way = true, .keeps_end = !print->shape->expand};
     tool_table_open(&print->table, columns, count);
     for (size_t i = 0; i < rows->count; i++) {
         put_sum(print, &rows->rows[i].within);
@@ -190,7 +197,7 @@ static void paths_table(struct printing *print, const struct tool_sys_rows *rows
         put_errors(print, rows->rows[i].within.errors);
         put_step(print, &rows->rows[i]);
     }
-    finish(print, out);
+    finish(print, out, LEAST_PATH);
 }
 
 static size_t write_amount(const struct tool_sys *view, char *at, int64_t amount)

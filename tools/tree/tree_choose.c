@@ -10,6 +10,7 @@
 #include "tools/tree/tree_view.h"
 
 #define SIBLINGS_MOST 16u /* more are gathered by what they are */
+#define LONG_PART     200 /* of a large trace: such a part of the longest thread's time is long */
 
 /* Times of a hostile file may be anything. */
 static void add_time(int64_t *to, int64_t time_ns)
@@ -125,7 +126,9 @@ struct bound {
 };
 
 struct choosing {
-    const struct tool_tree *view;
+    struct tool_tree *view;
+    bool only_long;
+    int64_t long_time, long_busy;
     struct weights times, busy;
     struct bound by_time, by_busy;
     size_t kept;
@@ -234,13 +237,37 @@ static bool is_above(struct bound *bound, int64_t weight)
     return weight > bound->least;
 }
 
+/* Of a large trace: a call that is not shown for its time is there since an edge of partitions lies
+ * in it. The bracket before it takes it in, and the brackets that it stood between are one. */
+static bool is_joined(struct choosing *c, struct tool_item *before, struct tool_item *item)
+{
+    bool is_parts = before != NULL && before->kind == TOOL_ITEM_PARTS;
+    if (!c->only_long || !is_parts)
+        return false;
+    tool_tree_join(c->view, before, item);
+    add_time(&before->time_ns, item->time_ns);
+    add_time(&before->node.time_ns, item->node.time_ns);
+    before->node.pruned.event_count += item->node.pruned.event_count;
+    before->node.pruned.call_count += item->node.pruned.call_count;
+    before->node.pruned.part_count += item->node.pruned.part_count;
+    return true;
+}
+
 static void keep_largest(struct choosing *c, struct tool_item *parent, uint64_t times);
+
+/* Each call of those that were folded. */
+static bool is_long(const struct choosing *c, const struct tool_item *item)
+{
+    int64_t count = item->count > 0 ? (int64_t)item->count : 1;
+    return is_ranked(item) && (!c->only_long || time_of(c->view, item) / count > c->long_time ||
+                               item->busy_ns / count > c->long_busy);
+}
 
 /* An item is kept with its callers, also where theirs are less: their stacks may be others. */
 static bool is_kept(struct choosing *c, struct tool_item *item, uint64_t times)
 {
-    bool by_time = is_ranked(item) && is_above(&c->by_time, time_of(c->view, item));
-    bool by_busy = is_ranked(item) && is_above(&c->by_busy, item->busy_ns);
+    bool by_time = is_long(c, item) && is_above(&c->by_time, time_of(c->view, item));
+    bool by_busy = is_long(c, item) && is_above(&c->by_busy, item->busy_ns);
     size_t kept = c->kept;
     keep_largest(c, item, times * item->count);
     return !is_ranked(item) || by_time || by_busy || c->kept > kept;
@@ -250,13 +277,17 @@ static void keep_largest(struct choosing *c, struct tool_item *parent, uint64_t 
 {
     size_t kept = 0;
     for (size_t i = 0; i < parent->child_count; i++) {
-        struct tool_item *child = &parent->children[i];
-        if (is_kept(c, child, times)) {
+        struct tool_item *child = &parent->children[i],
+                         *before = kept > 0 ? &parent->children[kept - 1] : NULL;
+        bool is_bracket = c->only_long && child->kind == TOOL_ITEM_PARTS;
+        if (is_kept(c, child, times) &&
+            !(is_bracket && before != NULL && before->kind == TOOL_ITEM_PARTS)) {
             parent->children[kept++] = *child;
-            c->kept++;
+            c->kept += !is_bracket;
             continue;
         }
-        tool_shorts_add(&parent->shorts, child, times);
+        if (!is_joined(c, before, child))
+            tool_shorts_add(&parent->shorts, child, times);
         tool_item_clear(child);
     }
     parent->child_count = kept;
@@ -277,8 +308,23 @@ void tool_tree_fold(const struct tool_tree *view, struct tool_item *parent)
         tool_items_gather(&parent->children, &parent->child_count, &parent->child_capacity);
 }
 
+/* A call that is neither long nor works long is not shown, however few there are. */
+static void keep_long(struct choosing *c, const struct tool_item *parent)
+{
+    int64_t longest = 0, busiest = 0;
+    for (size_t i = 0; i < parent->child_count; i++) {
+        const struct tool_item *child = &parent->children[i];
+        longest = time_of(c->view, child) > longest ? time_of(c->view, child) : longest;
+        busiest = child->busy_ns > busiest ? child->busy_ns : busiest;
+    }
+    c->long_time = longest / LONG_PART;
+    c->long_busy = busiest / LONG_PART;
+    c->only_long = true;
+}
+
 /* Returns the time below which nothing is kept for its time. */
-static int64_t choose_children(struct tool_tree *view, struct tool_item *parent, size_t *kept)
+static int64_t choose_children(struct tool_tree *view, struct tool_item *parent, bool is_end,
+                               size_t *kept)
 {
     struct choosing c = {.view = view};
     if (view->waiting == NULL)
@@ -287,7 +333,9 @@ static int64_t choose_children(struct tool_tree *view, struct tool_item *parent,
         (void)weigh(&c, &parent->children[i]);
     c.by_time = bound_of(&c.times, view->largest_count);
     c.by_busy = bound_of(&c.busy, view->largest_count);
-    int64_t least = c.by_time.least;
+    if (is_end && view->only_long)
+        keep_long(&c, parent);
+    int64_t least = c.by_time.least > c.long_time ? c.by_time.least : c.long_time;
     keep_largest(&c, parent, 1);
     fold_again(view, parent);
     *kept = c.kept;
@@ -298,7 +346,7 @@ size_t tool_tree_trim(struct tool_tree *view, struct tool_item *parent)
 {
     size_t kept;
     tool_tree_fold(view, parent);
-    (void)choose_children(view, parent, &kept);
+    (void)choose_children(view, parent, false, &kept);
     return kept;
 }
 
@@ -314,7 +362,7 @@ void tool_tree_choose(struct tool_tree *view)
             drop_short(view, &view->items[i], 1);
         return;
     }
-    int64_t least = choose_children(view, &all, &kept);
+    int64_t least = choose_children(view, &all, true, &kept);
     view->min_ns = least > 0 ? least : 0;
     view->items = all.children;
     view->item_count = all.child_count;

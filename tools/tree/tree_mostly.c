@@ -40,13 +40,23 @@ static void add_share(struct tool_tree *view, const ttape_tree_share *share, uin
 static void rank(const struct tool_tree_mostly *m, uint32_t site, struct tool_tree_largest *largest)
 {
     uint32_t at = largest->count;
-    if (at == TOOL_TREE_MOSTLY && m->weights[largest->sites[at - 1]] >= m->weights[site])
+    if (at == TOOL_TREE_RANKED && m->weights[largest->sites[at - 1]] >= m->weights[site])
         return;
-    largest->count += at < TOOL_TREE_MOSTLY;
-    at -= at == TOOL_TREE_MOSTLY;
+    largest->count += at < TOOL_TREE_RANKED;
+    at -= at == TOOL_TREE_RANKED;
     for (; at > 0 && m->weights[largest->sites[at - 1]] < m->weights[site]; at--)
         largest->sites[at] = largest->sites[at - 1];
     largest->sites[at] = site;
+}
+
+static void rank_all(struct tool_tree_mostly *m, struct tool_tree_largest *largest)
+{
+    largest->count = 0;
+    largest->all = m->all;
+    for (uint32_t i = 0; i < m->site_count; i++)
+        rank(m, m->sites[i], largest);
+    for (uint32_t i = 0; i < largest->count; i++)
+        largest->shares[i] = m->all > 0 ? (float)m->weights[largest->sites[i]] / (float)m->all : 0;
 }
 
 static struct tool_tree_largest *largest_of(struct tool_tree_mostly *m, struct tool_item *item)
@@ -86,18 +96,51 @@ void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool i
     (void)ttape_reader_get_partition(view->reader, partition, &info);
     struct tool_tree_largest *largest = largest_of(m, item);
     largest->of_all_threads = largest->of_all_threads || info.segment_count > 1;
-    largest->count = 0;
-    for (uint32_t i = 0; i < m->site_count; i++)
-        rank(m, m->sites[i], largest);
-    for (uint32_t i = 0; i < largest->count; i++)
-        largest->shares[i] = (float)m->weights[largest->sites[i]] / (float)m->all;
+    rank_all(m, largest);
     m->row_count += count + m->site_count + 1;
+}
+
+/* The bracket's own functions are weighed again, and the other's added. */
+static void join_largest(struct tool_tree *view, struct tool_item *parts,
+                         const struct tool_item *item)
+{
+    struct tool_tree_mostly *m = &view->mostly;
+    if (item->largest == 0)
+        return;
+    const struct tool_tree_largest other = m->list[item->largest - 1];
+    struct tool_tree_largest *largest = largest_of(m, parts);
+    const struct tool_tree_largest own = *largest;
+    begin_shares(view);
+    for (uint32_t i = 0; i < own.count + other.count; i++) {
+        const struct tool_tree_largest *from = i < own.count ? &own : &other;
+        uint32_t at = i < own.count ? i : i - own.count;
+        uint64_t ignored = 0;
+        const ttape_tree_share share = {
+            .site = from->sites[at],
+            .weight = (uint64_t)((double)from->shares[at] * (double)from->all)};
+        add_share(view, &share, &ignored);
+    }
+    m->all = own.all > INT64_MAX - other.all ? INT64_MAX : own.all + other.all;
+    largest->of_all_threads = own.of_all_threads || other.of_all_threads;
+    rank_all(m, largest);
+}
+
+void tool_tree_join(struct tool_tree *view, struct tool_item *parts, const struct tool_item *item)
+{
+    if (item->kind == TOOL_ITEM_PARTS)
+        join_largest(view, parts, item);
+    for (size_t i = 0; i < item->child_count; i++)
+        tool_tree_join(view, parts, &item->children[i]);
 }
 
 struct tool_tree_largest tool_tree_get_largest(const struct tool_tree *view,
                                                const struct tool_item *item)
 {
-    return item->largest > 0 ? view->mostly.list[item->largest - 1] : (struct tool_tree_largest){0};
+    struct tool_tree_largest largest = {0};
+    if (item->largest > 0)
+        largest = view->mostly.list[item->largest - 1];
+    largest.count = largest.count < TOOL_TREE_MOSTLY ? largest.count : TOOL_TREE_MOSTLY;
+    return largest;
 }
 
 void tool_tree_step_in(struct tool_tree *view, const ttape_node *node, bool is_in)

@@ -12,6 +12,8 @@
 #define INDENT_MOST    40u  /* levels that are shown by blanks */
 #define NARROW_COLUMNS 100u /* of a terminal: names need what deep levels would take */
 #define LEAST_TREE     36u  /* columns of a terminal: others are left out first */
+#define LEAST_NAME     20u  /* at the deepest level */
+#define LEAST_DEEP     44u  /* however deep: NODE stays */
 
 enum column_id { TIME, SELF, CALLS, EVENTS, PRUNED_CALLS, PRUNED_TIME, NODE, TREE, COLUMN_COUNT };
 
@@ -30,7 +32,8 @@ struct printing {
     struct tool_tree *view;
     struct tool_table table;
     int64_t longest_ns;
-    size_t step; /* blanks of a level */
+    size_t step;    /* blanks of a level */
+    size_t deepest; /* blanks in front of a name, at most */
     bool colours;
     struct tool_output text; /* values */
 };
@@ -45,9 +48,10 @@ static size_t put_text(char *at, size_t size_bytes, const char *text)
     return length;
 }
 
-static size_t put_indent(const struct printing *print, char *at, uint32_t level)
+static size_t put_indent(struct printing *print, char *at, uint32_t level)
 {
     size_t size = (level < INDENT_MOST ? level : INDENT_MOST) * print->step;
+    print->deepest = size > print->deepest ? size : print->deepest;
     memset(at, ' ', size);
     return level <= INDENT_MOST ? size : size + (size_t)sprintf(at + size, "(%" PRIu32 ") ", level);
 }
@@ -287,7 +291,7 @@ static size_t put_short_name(struct printing *print, char *at, size_t size_bytes
     return put_text(at, size_bytes, text);
 }
 
-/* "[4 shorter calls: read x 3, close]": the largest by time. */
+/* "[shorter: read x 3, close]", whose number is beside it: the largest by time. */
 static void put_shorts(struct printing *print, const struct tool_shorts *shorts, uint32_t level,
                        bool is_thread)
 {
@@ -304,9 +308,11 @@ static void put_shorts(struct printing *print, const struct tool_shorts *shorts,
     for (int i = 0; i < 4; i++)
         put_blank(print);
     size_t size = put_indent(print, text, level), count = tool_shorts_largest(shorts, shown);
-    size += (size_t)snprintf(text + size, sizeof(text) - size, "[%" PRIu64 " shorter %s%s",
-                             shorts->count, is_thread ? "thread" : "call",
-                             shorts->count == 1 ? "" : "s");
+    if (is_thread)
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "[%" PRIu64 " shorter thread%s",
+                                 shorts->count, shorts->count == 1 ? "" : "s");
+    else
+        size += put_text(text + size, sizeof(text) - size, "[shorter");
     for (size_t i = 0; i < count; i++) {
         size += put_text(text + size, sizeof(text) - size, i == 0 ? ": " : ", ");
         size += put_short_name(print, text + size, sizeof(text) - size, shown[i], is_thread);
@@ -327,7 +333,7 @@ static void put_rest(struct printing *print, const struct tool_item *item, uint3
     for (int i = 0; i < 6; i++)
         put_blank(print);
     size_t size = put_indent(print, text, level);
-    size += put_text(text + size, sizeof(text) - size, "[where it begins and ends]");
+    size += put_text(text + size, sizeof(text) - size, "[its begin and end: --open]");
     tool_table_bytes(&print->table, TOOL_FAINT, text, size);
 }
 
@@ -371,7 +377,9 @@ void tool_tree_print(struct tool_tree *view, struct tool_output *out)
         put_item(&print, &view->items[i], 0, 1);
     put_shorts(&print, &view->shorts, 0, true);
     unsigned width = tool_table_width(&print.table, view->names.is_shortened);
-    print.table.least = print.table.keeps_all ? print.table.least : LEAST_TREE;
+    size_t least = print.deepest + LEAST_NAME;
+    least = least < LEAST_TREE ? LEAST_TREE : least > LEAST_DEEP ? LEAST_DEEP : least;
+    print.table.least = print.table.keeps_all ? print.table.least : least;
     tool_table_print(&print.table, out, width, print.colours);
     tool_table_close(&print.table);
     free(print.text.data);

@@ -22,6 +22,7 @@
 #define TOOL_TREE_DEPTH_MOST 4096u /* levels below the topmost item */
 
 #define TOOL_TREE_MOSTLY 3u /* functions that a bracket names */
+#define TOOL_TREE_RANKED 8u /* functions of a bracket that it can be joined with another by */
 
 enum tool_item_kind {
     TOOL_ITEM_NODE,    /* a stream or a frame; with a count, so many equal ones */
@@ -67,8 +68,9 @@ struct tool_item {
 
 /* The largest functions of parts, and what part of all own time each has. */
 struct tool_tree_largest {
-    uint32_t sites[TOOL_TREE_MOSTLY], count;
-    float shares[TOOL_TREE_MOSTLY];
+    uint32_t sites[TOOL_TREE_RANKED], count;
+    float shares[TOOL_TREE_RANKED];
+    uint64_t all; /* what they are shares of */
     bool of_all_threads; /* of these partitions: they have others, too */
 };
 
@@ -100,6 +102,7 @@ struct tool_tree {
     /* Shown are the items with the most time, this many, and as many of the most time that is no
      * waiting; 0: those that are not shorter than min_ns. */
     uint32_t largest_count;
+    bool only_long; /* of a large trace: in a bracket is also what only crosses its edge */
     bool full, fold, has_times, has_starters;
     struct tool_tree_source *sources; /* by site; NULL: they were not asked for */
     bool shows_partitions; /* brackets say which partitions they are, not what is in them */
@@ -145,7 +148,9 @@ void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool i
                           uint32_t partition);
 /* What comes is below this node, or no longer. */
 void tool_tree_step_in(struct tool_tree *view, const ttape_node *node, bool is_in);
-/* Of an item of parts; none: an empty one. */
+/* Puts an item, and what is below it, into the item of parts before it. */
+void tool_tree_join(struct tool_tree *view, struct tool_item *parts, const struct tool_item *item);
+/* The first TOOL_TREE_MOSTLY of an item of parts; none: an empty one. */
 struct tool_tree_largest tool_tree_get_largest(const struct tool_tree *view,
                                                const struct tool_item *item);
 void tool_tree_mostly_close(struct tool_tree *view);

@@ -119,6 +119,12 @@ static void set_limit(const struct options *options, struct tool_tree *view)
     view->largest_count = (uint32_t)(count + 1) / 2;
 }
 
+static bool is_only_long(const struct options *options, const struct tool_tree *view)
+{
+    return view->largest_count > 0 && !view->full && !options->limit.given &&
+           options->open == NULL && options->find == NULL;
+}
+
 static void set_up(const struct options *options, struct tool_tree *view)
 {
     ttape_info info;
@@ -138,6 +144,7 @@ static void set_up(const struct options *options, struct tool_tree *view)
         view->min_ns = INT64_MAX;
     if (view->fold && !options->min_time.given && (!options->json || options->limit.given))
         set_limit(options, view);
+    view->only_long = is_only_long(options, view);
     view->work_most = WORK_MOST + WORK_LEVELS_MOST * info.event_count;
 }
 
@@ -155,6 +162,7 @@ static void build_streams(const struct options *options, struct tool_tree *view)
     free(view->shorts.names);
     view->shorts = (struct tool_shorts){0};
     view->full = view->is_bounded = false;
+    view->only_long = is_only_long(options, view);
     view->min_ns = min_ns;
     view->work_most += ttape_tree_get_work(view->tree);
     tool_tree_build_streams(view);
