@@ -166,6 +166,7 @@ ttape_status ttp_stream_ready(struct ttp_encode *e, struct ttp_thread *thread, t
     TTP_TRY(define_process(e, thread->image, err));
     describe_stream(e, thread, &stream);
     TTP_TRY(ttape_writer_add_stream(layout->output->writer, &stream, &thread->stream, err));
+    thread->first_file = e->outputs.count;
     e->thread_count++;
     return note_id(e, &e->streams, ttp_map_find(&e->thread_by_serial, thread->serial), err);
 }

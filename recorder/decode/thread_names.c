@@ -6,11 +6,13 @@
 #include "recorder/arena/record.h"
 #include "writer/events/stream_names.h"
 
-/* Every file of the recording has the same name of a stream, so that they can be joined. */
-static bool may_rename(const struct ttp_encode *e)
+/* Every file of the recording has the same name of a stream, so that they can be joined. The first
+ * one that has it may still say another one. */
+static bool may_rename(const struct ttp_encode *e, const struct ttp_thread *thread)
 {
     const ttape_recording_options *o = &e->options;
-    return o->rotate_bytes == 0 && o->keep_bytes == 0 && o->keep_ns == 0;
+    return (o->rotate_bytes == 0 && o->keep_bytes == 0 && o->keep_ns == 0) ||
+           thread->first_file == e->outputs.count;
 }
 
 static struct ttp_thread *find_named(struct ttp_encode *e, uint32_t image, uint32_t tid)
@@ -27,7 +29,7 @@ static void rename_thread(struct ttp_encode *e, struct ttp_thread *thread, uint6
     ttape_string text = {name, size_bytes};
     if (ns < thread->named_ns ||
         (thread->stream != TTAPE_NONE &&
-         (!may_rename(e) ||
+         (!may_rename(e, thread) ||
           !ttp_stream_rename(ttp_output_of(e, thread)->writer, thread->stream, text))))
         return;
     thread->named_ns = ns;

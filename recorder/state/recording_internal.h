@@ -213,6 +213,7 @@ struct ttp_thread {
     bool is_followed, has_placed; /* its switches are known; it has an event, at placed_ns */
     bool has_said;                /* that its process exits */
     uint64_t placed_ns, named_ns; /* 0: the name is that of its first block */
+    size_t first_file;            /* how many files there were when its stream began */
     char name[16];
     struct ttp_growing stacks; /* struct ttp_call_stack, where calls are filtered */
     struct ttp_waiting waiting;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a recording keeps last: a thread that waits since before that weighs as much as any other,
-not what it has waited in all. So it is in copies that are made meanwhile, and in what `recover`
-makes of a recording whose recorder was killed."""
+not what it has waited in all, and has the name that it gave itself. So it is in copies that are
+made meanwhile, and in what `recover` makes of a recording whose recorder was killed."""
 import json
 import subprocess
 import sys
@@ -22,6 +22,8 @@ def check_weight(checks, label, trace):
                 rows["waits"], window_ns)
     checks.that(told["span_ns"] <= 2 * window_ns, f"{label}: all threads", told["span_ns"],
                 window_ns)
+    names = [stream["name"] for stream in info["stream_list"]]
+    checks.that("idler" in names, f"{label}: a thread's name", names)
     exact = json.loads(setting.tracetape("report", "--json", "--exact", trace).out)
     checks.equal([row["total_ns"] for row in exact["rows"]],
                  [row["total_ns"] for row in told["rows"]], f"{label}: exact")

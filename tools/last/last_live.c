@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names/simple_name.h"
 #include "tools/command/output.h"
 #include "tools/command/tool.h"
 #include "tools/io/json.h"
@@ -143,7 +144,9 @@ static void put_frame(struct tool_output *out, const struct live_frame *frame)
                            frame->module[0] != '\0' ? frame->offset : frame->address);
         return;
     }
-    put_escaped(out, frame->name);
+    char name[TTP_SIMPLE_NAME_BYTES(sizeof((struct tool_live_record *)0)->name)];
+    (void)ttp_simple_name(name, frame->name, strlen(frame->name), TTP_NAME_SHORT);
+    put_escaped(out, name);
     tool_output_text(out, frame->is_inlined ? " (inlined) (" : " (");
     put_escaped(out, frame->file[0] != '\0' ? frame->file : frame->module);
     if (frame->line != 0)

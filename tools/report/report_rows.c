@@ -283,6 +283,8 @@ static int compare_rows(const void *one, const void *two, void *context)
         if (result != 0)
             return order->view->reverse ? -result : result;
     }
+    if (a->row.total_ns != b->row.total_ns) /* of rows that are alike the larger one tells more */
+        return FALLING(a->row.total_ns, b->row.total_ns);
     /* Numbers of the file decide the rest. */
     if (a->row.site != b->row.site)
         return a->row.site < b->row.site ? -1 : 1;

@@ -30,12 +30,23 @@ static const char *subject_of(const struct tool_report *view)
     return view->many != TOOL_MANY_NONE ? others[view->many] : subjects[view->by];
 }
 
+/* What rows are sorted by is seen. */
+static bool is_sorted_by(const struct tool_report *view, enum tool_report_column id)
+{
+    if (view->sort == NULL)
+        return false;
+    size_t size = strcspn(view->sort, ",");
+    const char *key = id == SHARE ? "on-cpu" : tool_report_titles[id].key;
+    return strlen(key) == size && memcmp(key, view->sort, size) == 0;
+}
+
 static int choose_columns(struct printing *print)
 {
     int status = tool_report_columns(print->view, print->ids, &print->count);
     for (size_t i = 0; status == TOOL_OK && i < print->count; i++) {
         const struct tool_report_title *title = &tool_report_titles[print->ids[i]];
-        bool is_asked = print->view->columns != NULL; /* it is there, however narrow it gets */
+        /* It is there, however narrow it gets. */
+        bool is_asked = print->view->columns != NULL || is_sorted_by(print->view, print->ids[i]);
         print->columns[i] = (struct tool_column){.title = title->title,
                                                  .is_text = title->is_text,
                                                  .rank = is_asked ? 0 : title->rank,

@@ -1,6 +1,7 @@
-/* A thread waits in a call; meanwhile main makes as many calls as it is told to. With one more
+/* A thread gives itself a name and waits in a call; meanwhile main makes as many calls as it is told to. With one more
  * argument it waits for a byte before that, and for another one when it has waked the thread then,
  * which waits once more. */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ ALONE static long waits(void)
 
 ALONE static void *run(void *unused)
 {
+    if (pthread_setname_np(pthread_self(), "idler") != 0)
+        return NULL;
     while (waits() > 0)
         wakes();
     return unused;
