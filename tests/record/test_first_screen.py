@@ -2,6 +2,7 @@
 """The answer stands on the first screen of 80 x 40: who works is told from who waits, however long
 a name is."""
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -29,6 +30,14 @@ def check_on_cpu(checks, folder):
     checks.that("work::works" in first, "who works comes first", lines)
     waits = screen.has(lines, "work::waits")
     checks.that(waits and float(waits.split()[6]) < 50, "SELF % is of the processor", waits)
+    lines = screen.look("report", "--by", "call", trace)
+    title = screen.has(lines, "CALLER +FUNCTION$")
+    rows = lines[lines.index(title) + 1:] if title else []
+    checks.that(any(re.match(r".* \S*takes_many_\S* +work::works$", row) for row in rows),
+                "a caller beside its function", lines)
+    lines = screen.look("report", "--sort", "idle", trace)
+    title = screen.has(lines, "FUNCTION$")
+    checks.that(title and " IDLE " in title, "what rows are sorted by", lines)
     for by in ("trace", "host"):  # whose rows do not say when threads ran: SELF % is of all time
         lines = setting.tracetape("report", trace, "--by", by).out.decode().splitlines()
         shown = lines[lines.index(screen.has(lines, "SELF %")) + 1]

@@ -50,6 +50,7 @@ static int choose_columns(struct printing *print)
         print->columns[i] = (struct tool_column){.title = title->title,
                                                  .is_text = title->is_text,
                                                  .rank = is_asked ? 0 : title->rank,
+                                                 .cut = print->ids[i] == CALLER ? LEAST_NAME : 0,
                                                  .gives_way = print->ids[i] == NAME};
         if (print->ids[i] == NAME)
             print->columns[i].title = subject_of(print->view);

@@ -3,7 +3,8 @@
 #include <string>
 #include <time.h>
 
-namespace work {
+namespace work
+{
 volatile unsigned sink;
 
 __attribute__((noinline)) void works(int rounds)
@@ -21,8 +22,8 @@ __attribute__((noinline)) void waits()
     sink = sink + 1;
 }
 
-__attribute__((noinline)) void
-takes_many_parameters(std::map<std::string, std::map<int, std::string>> &all, int rounds)
+__attribute__((noinline)) void takes_many_parameters_and_has_a_name_of_half_a_screen(
+    std::map<std::string, std::map<int, std::string>> &all, int rounds)
 {
     works(rounds);
     all["a"][1] = "b";
@@ -33,7 +34,7 @@ int main()
 {
     std::map<std::string, std::map<int, std::string>> all;
     for (int i = 0; i < 4; i++) {
-        work::takes_many_parameters(all, 4000000);
+        work::takes_many_parameters_and_has_a_name_of_half_a_screen(all, 4000000);
         work::waits();
     }
 }
