@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+import screen
 import setting
 
 
@@ -28,7 +29,8 @@ WANTED = [("app.log", "openat", "main", 1, {}), ("app.log", "write", "writes", 7
           ("folder/inside", "openat", "reads_below", 1, {}),
           ("folder/inside", "read", "reads_below", 2, {}),
           ("folder/inside", "close", "reads_below", 1, {}),
-          ("folder", "close", "reads_below", 1, {}), ("(socket)", "close", "main", 1, {})]
+          ("folder", "close", "reads_below", 1, {}), ("(socket)", "close", "main", 1, {}),
+          ("(socket)", "newfstatat", "main", 1, {})]
 
 
 def check_odd(checks, place):
@@ -72,6 +74,14 @@ def check_decoded(checks, engine, trace):
     checks.that("<" not in setting.tracetape("syscalls", "--list", trace).out.decode(), "not asked")
 
 
+def check_paths(checks, place, program):
+    """What a path ends with is seen on a narrow terminal."""
+    setting.run([setting.COMMAND, "record", "-q", "-f", "--syscalls", "-o", place / "p.ttape", "--",
+                 program], cwd=place)
+    lines = screen.look("syscalls", "--by", "path", place / "p.ttape")
+    checks.that(screen.has(lines, r" asks > (\w+ > )*mkdir$"), "the end of a path", lines)
+
+
 def main():
     setting.need_syscalls()
     checks = setting.Checks("files of code")
@@ -89,6 +99,8 @@ def main():
             for file, call, function, calls, errors in WANTED:
                 checks.equal(count(told["rows"], file, call, function), (calls, errors),
                              f"{engine}: {call} of {file}")
+            files = {row["file"] for row in told["rows"]}
+            checks.that(not files & {"", "(descriptor -1)"}, "memory is no file", files)
             done = setting.run([setting.COMMAND, "syscalls", "--by", "file", "--failed", "--calls",
                                 "%file", "--engine", engine, "--report", "found.txt", "--",
                                 program], cwd=place)
@@ -98,6 +110,7 @@ def main():
                         f"{engine}: what failed", text)
             check_decoded(checks, engine, place / f"{engine}.ttape")
         check_odd(checks, place)
+        check_paths(checks, place, program)
     checks.equal(setting.tracetape("syscalls", "-y", "x.ttape").status, 2, "-y without --list")
     for words in (["--list"], ["--path", "/"], ["--through", "main"]):
         done = setting.tracetape("syscalls", "--by", "file", *words, "x.ttape")

@@ -6,6 +6,8 @@
 #include "tools/io/json.h"
 #include "tools/io/table.h"
 
+#define LEAST_NAME 22u /* columns, of a narrow terminal */
+
 const char *tool_diff_caller_name(struct tool_diff *diff, uint32_t key)
 {
     return key == TTAPE_NONE ? "(outermost)" : tool_diff_name(diff, key);
@@ -26,8 +28,8 @@ void tool_diff_print_moves(struct tool_diff *diff, const ttape_diff *answer, uin
 {
     const struct tool_column columns[] = {
         {"CALLS", .rank = 0},
-        {"FUNCTION", .is_text = true, .rank = 0},
-        {"CALLED IN A BY", .is_text = true, .rank = 0},
+        {"FUNCTION", .is_text = true, .rank = 0, .cut = LEAST_NAME},
+        {"CALLED IN A BY", .is_text = true, .rank = 0, .cut = LEAST_NAME},
         {"CALLED IN B BY", .is_text = true, .gives_way = true},
     };
     struct tool_table table;

@@ -8,6 +8,8 @@
 #include "tools/diff/diff_view.h"
 #include "tools/io/table.h"
 
+#define LEAST_PATH 40u /* columns: a function, and who called it */
+
 #define PATH_NAMES 64u /* of a call path, innermost first */
 
 struct text {
@@ -159,8 +161,10 @@ void tool_diff_print_rows(struct tool_diff *diff, const ttape_diff_rows *rows, b
         tool_table_open(&table, columns, column_count);
         for (size_t i = 0; i < shown; i++)
             put_row(diff, rows, rows->order[i], &table, &scratch);
-        tool_table_print(&table, out, tool_table_width(&table, tool_diff_is_shortened(diff)),
-                         tool_terminal_colours());
+        unsigned width = tool_table_width(&table, tool_diff_is_shortened(diff));
+        if (of_paths && !table.keeps_all)
+            table.least = LEAST_PATH;
+        tool_table_print(&table, out, width, tool_terminal_colours());
         tool_table_close(&table);
     }
     if (shown < rows->order_count)
@@ -254,13 +258,16 @@ void tool_diff_print_first(struct tool_diff *diff, const struct tool_diff_first 
                            struct tool_output *out)
 {
     if (first->first == SIZE_MAX) {
-        tool_output_printf(out, "no difference in %" PRIu64 " events of %zu threads\n",
-                           first->equal_events, first->count);
+        char count[40];
+        count[tool_put_count(count, first->equal_events)] = '\0';
+        tool_output_printf(out, "no difference in %s events of %zu thread%s\n", count, first->count,
+                           first->count == 1 ? "" : "s");
         tool_diff_print_matches(diff, out);
         return;
     }
-    tool_output_printf(out, "%" PRIu64 " of %zu threads differ, first\n", first->differing,
-                       first->count);
+    tool_output_printf(out, "%" PRIu64 " of %zu thread%s differ%s, first\n", first->differing,
+                       first->count, first->count == 1 ? "" : "s",
+                       first->differing == 1 ? "s" : "");
     put_thread(diff, &first->threads[first->first], out);
     tool_diff_print_matches(diff, out);
 }

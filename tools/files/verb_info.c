@@ -263,9 +263,10 @@ static void print_head(struct printing *print)
     tool_output_printf(&print->out, "format      %u.%u, readable from %u.%u on; trace %s\n",
                        info->major_version, info->minor_version, info->major_version,
                        info->required_minor, id);
-    tool_output_printf(
-        &print->out, "events      %" PRIu64 " in %" PRIu64 " partitions; %.3f bytes per event\n",
-        info->event_count, info->partition_count, per_event(print, info->file_bytes));
+    tool_output_printf(&print->out,
+                       "events      %" PRIu64 " in %" PRIu64 " partition%s; %.3f bytes per event\n",
+                       info->event_count, info->partition_count,
+                       info->partition_count == 1 ? "" : "s", per_event(print, info->file_bytes));
     print_times(print);
     print_defined(print);
     tool_output_printf(&print->out, "lost        %" PRIu64 " gaps, %" PRIu64 " events\n",

@@ -91,14 +91,27 @@ static uint32_t file_of(struct tool_sys *view, struct tool_sys_descriptors *know
     return TOOL_SYS_NO_FILE;
 }
 
+static uint32_t unknown_file(struct tool_sys_descriptors *known, int32_t descriptor)
+{
+    static const char *const usual[] = {"(standard input)", "(standard output)",
+                                        "(standard error)"};
+    char text[40];
+    if (descriptor >= 0 && descriptor < 3)
+        return name_of(known, usual[descriptor], strlen(usual[descriptor]));
+    int size = snprintf(text, sizeof(text), "(descriptor %" PRId32 ")", descriptor);
+    return name_of(known, text, (size_t)size);
+}
+
 /* A path below a folder whose descriptor is known. */
 static uint32_t path_in(struct tool_sys *view, struct tool_sys_descriptors *known, uint32_t process,
                         const ttape_value *folder, ttape_string path)
 {
     uint32_t base = TOOL_SYS_NO_FILE;
-    if (folder != NULL && (int32_t)folder->number >= 0 &&
-        (path.size_bytes == 0 || path.data[0] != '/'))
-        base = file_of(view, known, process, (int32_t)folder->number);
+    int32_t descriptor = folder != NULL ? (int32_t)folder->number : -1;
+    if (descriptor >= 0 && (path.size_bytes == 0 || path.data[0] != '/'))
+        base = file_of(view, known, process, descriptor);
+    if (base == TOOL_SYS_NO_FILE && path.size_bytes == 0 && descriptor >= 0) /* AT_EMPTY_PATH */
+        return unknown_file(known, descriptor);
     if (base == TOOL_SYS_NO_FILE)
         return name_of(known, path.data, path.size_bytes);
     struct tool_output text;
@@ -109,17 +122,6 @@ static uint32_t path_in(struct tool_sys *view, struct tool_sys_descriptors *know
     uint32_t file = name_of(known, text.data, text.size_bytes);
     free(text.data);
     return file;
-}
-
-static uint32_t unknown_file(struct tool_sys_descriptors *known, int32_t descriptor)
-{
-    static const char *const usual[] = {"(standard input)", "(standard output)",
-                                        "(standard error)"};
-    char text[40];
-    if (descriptor >= 0 && descriptor < 3)
-        return name_of(known, usual[descriptor], strlen(usual[descriptor]));
-    int size = snprintf(text, sizeof(text), "(descriptor %" PRId32 ")", descriptor);
-    return name_of(known, text, (size_t)size);
 }
 
 uint32_t tool_sys_descriptors_find(struct tool_sys *view, struct tool_sys_descriptors *known,
@@ -138,6 +140,8 @@ uint32_t tool_sys_descriptors_find(struct tool_sys *view, struct tool_sys_descri
         } else if (token.letter == 's' && value->type == TTAPE_VALUE_STRING) {
             return path_in(view, known, process, folder, value->bytes);
         } else if (token.letter == 'f') {
+            if ((int32_t)value->number == -1 && call->number == KERNEL_CALL_MMAP)
+                break; /* memory */
             uint32_t file = file_of(view, known, process, (int32_t)value->number);
             return file != TOOL_SYS_NO_FILE ? file : unknown_file(known, (int32_t)value->number);
         }

@@ -276,8 +276,8 @@ void tool_sys_files_table(struct tool_sys *view, uint64_t limit, struct tool_out
     if (shown < files->row_count)
         tool_output_printf(out, "\n%zu more rows left out\n", files->row_count - shown);
     if (files->without > 0)
-        tool_output_printf(out, "\n%" PRIu64 " calls that are about no file are not here\n",
-                           files->without);
+        tool_output_printf(out, "\n%" PRIu64 " call%s about no file %s not here\n", files->without,
+                           files->without == 1 ? "" : "s", files->without == 1 ? "is" : "are");
     free(text.data);
 }
 

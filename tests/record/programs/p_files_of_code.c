@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -57,6 +58,10 @@ int main(int argc, char **argv)
     int both[2];
     (void)!pipe(both);
     int end = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct stat info;
+    void *memory = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fstatat(end, "", &info, AT_EMPTY_PATH) != 0 || memory == MAP_FAILED)
+        return 9;
     close(end);
     if (fork() == 0) {
         writes(copy, 4);
