@@ -30,7 +30,8 @@ static void read_modules(struct tool_call_ways *ways, struct tool_graph_ways *fo
     ttape_module module;
     uint64_t id;
     for (uint32_t i = 0; i < graph->info.node_count; i++) {
-        if (!find_id(graph, i, &module, &id) || tool_call_ways_add(ways, &module))
+        if (!find_id(graph, i, &module, &id) || tool_call_ways_add(ways, &module) ||
+            module.path.size_bytes == 0 || module.path.data[0] != '/') /* the kernel's vdso */
             continue;
         uint32_t *is_known = tool_map_at(&missing, tool_module_seed(&module), 0);
         if (*is_known == 0 && found->missing++ == 0)

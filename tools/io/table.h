@@ -30,9 +30,9 @@ struct tool_table {
     size_t column_count, row_count, cell_count, cell_capacity, text_count, text_capacity;
     struct tool_cell *cells;
     char *text;
-    size_t least;   /* columns that the one which gives way keeps, while others can be left out */
+    size_t least; /* columns that the one which gives way keeps, while others can be left out */
     size_t least_tight; /* the same, while only columns of ranks 1 and 2 are left; 0: as `least` */
-    bool keeps_all; /* nobody looks at how wide it is: no column is left out */
+    bool keeps_all;     /* nobody looks at how wide it is: no column is left out */
 };
 
 void tool_table_open(struct tool_table *table, const struct tool_column *columns,

@@ -70,7 +70,7 @@ struct tool_item {
 struct tool_tree_largest {
     uint32_t sites[TOOL_TREE_RANKED], count;
     float shares[TOOL_TREE_RANKED];
-    uint64_t all; /* what they are shares of */
+    uint64_t all;        /* what they are shares of */
     bool of_all_threads; /* of these partitions: they have others, too */
 };
 

@@ -1,6 +1,6 @@
-/* A thread gives itself a name and waits in a call; meanwhile main makes as many calls as it is told to. With one more
- * argument it waits for a byte before that, and for another one when it has waked the thread then,
- * which waits once more. */
+/* A thread gives itself a name and waits in a call; meanwhile main makes as many calls as it is
+ * told to. With one more argument it waits for a byte before that, and for another one when it has
+ * waked the thread then, which waits once more. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
