@@ -25,6 +25,10 @@ shift
 home=$(mktemp -d) || exit 1
 trap 'rm -rf "$home"' EXIT
 chown "$uid:$gid" "$home"
+# plans of the system's libraries are made once for all of these tests, not in each
+plans=${TTAPE_BUILD:?}/tests/plans-of-nobody
+mkdir -p "$plans" && chown "$uid:$gid" "$plans" && chmod 700 "$plans" || exit 1
 # who may not write where Python keeps what it compiled would compile all of it each time
 "${user[@]}" env -u PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE=1 \
-    HOME="$home" TMPDIR="$home" PATH="/usr/local/bin:/usr/bin:/bin" "$runner" "$@"
+    HOME="$home" TMPDIR="$home" XDG_CACHE_HOME="$plans" PATH="/usr/local/bin:/usr/bin:/bin" \
+    "$runner" "$@"
