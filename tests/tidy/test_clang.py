@@ -46,12 +46,14 @@ def main():
     for entry in json.loads(listed.read_text(encoding="utf-8")):
         path = Path(entry["file"])
         if path.is_relative_to(tidy.ROOT) and path.relative_to(tidy.ROOT).parts[0] in tidy.PRODUCT:
-            entries.setdefault(entry["file"], entry)
+            entries.setdefault(path.relative_to(tidy.ROOT), entry)
+    all_entries, entries = entries, {path: entries[path] for path in tidy.recent(entries)}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         said = [text for text in pool.map(check, entries.values()) if text]
     print("".join(said)[:4000], end="")
-    print(f"clang: {'FAILED' if said else 'ok'}, {len(entries)} sources, {len(said)} with findings")
-    sys.exit(bool(said) or not entries)
+    print(f"clang: {'FAILED' if said else 'ok'}, {len(entries)} of {len(all_entries)} sources, "
+          f"{len(said)} with findings")
+    sys.exit(bool(said) or not all_entries)
 
 
 main()
