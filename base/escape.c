@@ -6,7 +6,7 @@
 #include "base/escape.h"
 
 /* Length of the valid UTF-8 sequence at data, 0 where there is none; *code is its character. */
-static size_t decode(const unsigned char *data, size_t size_bytes, uint32_t *code)
+static size_t decode_code(const unsigned char *data, size_t size_bytes, uint32_t *code)
 {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned first = data[0];
@@ -73,7 +73,7 @@ size_t ttp_escape(char *out, enum ttp_escape_style style, const char *data, size
     char *to = out;
     while (from < end) {
         uint32_t code = 0;
-        size_t length = decode(from, (size_t)(end - from), &code);
+        size_t length = decode_code(from, (size_t)(end - from), &code);
         if (length == 0) {
             to = put_bytes(to, json, from++, 1);
             continue;

@@ -117,7 +117,7 @@ struct ttp_kept *ttp_kept_open(uint64_t bound_bytes)
 }
 
 /* Forgets block number i. */
-static void *leave(struct ttp_kept *kept, uint32_t i)
+static void *leave_block(struct ttp_kept *kept, uint32_t i)
 {
     struct kept_block block = kept->blocks[i];
     kept->bytes -= block.size_bytes;
@@ -129,7 +129,7 @@ static void *leave(struct ttp_kept *kept, uint32_t i)
 static void trim(struct ttp_kept *kept, uint64_t most_bytes, uint32_t most_blocks)
 {
     while (kept->bytes > most_bytes || kept->count > most_blocks)
-        free(leave(kept, 0));
+        free(leave_block(kept, 0));
 }
 
 void ttp_kept_trim(struct ttp_kept *kept, uint64_t most_bytes)
@@ -167,7 +167,7 @@ void *ttp_kept_take(struct ttp_kept *kept, size_t size_bytes)
     ttp_mutex_lock(&kept->mutex);
     for (uint32_t i = kept->count; i-- > 0 && memory == NULL;)
         if (kept->blocks[i].size_bytes == bytes)
-            memory = leave(kept, i);
+            memory = leave_block(kept, i);
     ttp_mutex_unlock(&kept->mutex);
     return memory;
 }

@@ -173,7 +173,8 @@ static void release_block(const struct ttp_memory *memory, void *block, size_t s
         memory->allocator.release(memory->allocator.context, block, size_bytes);
 }
 
-static ttape_status refuse(const struct ttp_memory *memory, uint64_t size_bytes, ttape_error *err)
+static ttape_status refuse_size(const struct ttp_memory *memory, uint64_t size_bytes,
+                                ttape_error *err)
 {
     const struct ttp_memory_account *all = memory->account;
     uint64_t limit = memory->limit_bytes, used = memory->used_bytes;
@@ -193,7 +194,7 @@ void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_byt
     uint64_t size_bytes;
     bool fits = block_size(count, item_bytes, &size_bytes);
     if (!fits || !reserve_or_relieve(memory, size_bytes)) {
-        memory->status = refuse(memory, fits ? size_bytes : 0, err);
+        memory->status = refuse_size(memory, fits ? size_bytes : 0, err);
         return NULL;
     }
     void *block = get_block(memory, (size_t)size_bytes);

@@ -3,7 +3,7 @@
 
 #include "base/ranks.h"
 
-static int compare(const void *a, const void *b)
+static int compare_items(const void *a, const void *b)
 {
     const struct ttp_rank *one = a, *two = b;
     if (one->group != two->group)
@@ -18,5 +18,5 @@ static int compare(const void *a, const void *b)
 void ttp_sort_ranks(struct ttp_rank *ranks, size_t count)
 {
     if (count > 1)
-        qsort(ranks, count, sizeof(*ranks), compare);
+        qsort(ranks, count, sizeof(*ranks), compare_items);
 }

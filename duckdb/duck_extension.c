@@ -61,7 +61,7 @@ static void say(char *text, size_t size, const ttape_error *err)
     (void)snprintf(text, size, "ttape: %s", err->message);
 }
 
-static void refuse(duckdb_bind_info info, const ttape_error *err)
+static void refuse_bind(duckdb_bind_info info, const ttape_error *err)
 {
     char text[sizeof err->message + 16];
     say(text, sizeof text, err);
@@ -204,12 +204,12 @@ static void bind(duckdb_bind_info info)
     struct duck_question *question = calloc(1, sizeof *question);
     if (question == NULL) {
         (void)duck_no_memory(&err);
-        refuse(info, &err);
+        refuse_bind(info, &err);
         return;
     }
     question->table = table;
     if (!take_parameters(info, question, &err) || !duck_question_check(question, &err)) {
-        refuse(info, &err);
+        refuse_bind(info, &err);
         free_question(question);
         return;
     }
@@ -295,7 +295,8 @@ static void mark(struct duck_rows *rows, unsigned place)
     rows->valid[place] = duckdb_vector_get_validity(vector);
 }
 
-static void copy(struct duck_rows *rows, unsigned place, size_t row, const char *data, size_t size)
+static void copy_column(struct duck_rows *rows, unsigned place, size_t row, const char *data,
+                        size_t size)
 {
     duckdb_vector_assign_string_element_len(vector_of(rows, place), row, data, size);
 }
@@ -327,7 +328,7 @@ static void scan(duckdb_function_info info, duckdb_data_chunk output)
                              .mark = mark,
                              .list = list,
                              .copy_into_list = copy_into_list,
-                             .copy = copy};
+                             .copy = copy_column};
     memcpy(rows.columns, state->columns, sizeof rows.columns);
     for (unsigned i = 0; i < rows.column_count; i++)
         rows.cells[i] = duckdb_vector_get_data(vector_of(&rows, i));

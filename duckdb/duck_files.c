@@ -239,7 +239,7 @@ static ttape_status choose_range(const struct duck_question *question, struct du
 /* ---- opening ---- */
 
 /* Frees what is known of a file. */
-static void forget(struct duck_file *file)
+static void forget_file(struct duck_file *file)
 {
     free(file->streams);
     free(file->sites);
@@ -274,7 +274,7 @@ static ttape_status set_cells(struct duck_file *file, ttape_error *err)
 static ttape_status know(const struct duck_query *query, struct duck_file *file, ttape_error *err)
 {
     const struct duck_question *question = query->question;
-    forget(file); /* of an attempt before */
+    forget_file(file); /* of an attempt before */
     ttape_reader_get_info(file->reader, &file->info);
     file->has_times = file->info.resolution_ns != TTAPE_TIME_NONE;
     ttape_status status = set_cells(file, err);
@@ -381,7 +381,7 @@ void duck_query_close(struct duck_query *query)
     for (uint32_t i = 0; i < query->question->path_count; i++) {
         ttape_call_origins_close(query->files[i].origins);
         ttape_reader_close(query->files[i].reader);
-        forget(&query->files[i]);
+        forget_file(&query->files[i]);
     }
     (void)pthread_mutex_destroy(&query->mutex);
     free(query->files);

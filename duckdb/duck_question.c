@@ -24,7 +24,7 @@ void duck_say_file(ttape_error *err, const char *path)
     (void)snprintf(err->message, sizeof err->message, "'%.100s': %.120s", path, what);
 }
 
-static bool refuse(ttape_error *err, const char *what, const char *subject)
+static bool refuse_value(ttape_error *err, const char *what, const char *subject)
 {
     *err = (ttape_error){.status = TTAPE_E_ARGUMENT, .offset = TTAPE_ERROR_NO_OFFSET};
     (void)snprintf(err->message, sizeof err->message, "%s '%.180s'", what, subject);
@@ -47,7 +47,7 @@ static bool add_path(struct duck_question *question, const char *path, ttape_err
 {
     uint32_t count = question->path_count;
     if (count >= PATHS_MOST)
-        return refuse(err, "too many files: no room for", path);
+        return refuse_value(err, "too many files: no room for", path);
     if ((count & (count - 1)) == 0) { /* full: it grows at powers of two */
         char **grown = realloc(question->paths,
                                (count == 0 ? 1 : 2 * (size_t)count) * sizeof *question->paths);
@@ -75,9 +75,9 @@ bool duck_question_add(struct duck_question *question, const char *path, ttape_e
     if (failure == GLOB_NOSPACE)
         (void)duck_no_memory(err);
     else if (failure == GLOB_NOMATCH)
-        (void)refuse(err, "no file matches", path);
+        (void)refuse_value(err, "no file matches", path);
     else if (failure != 0)
-        (void)refuse(err, "cannot read the folders of", path);
+        (void)refuse_value(err, "cannot read the folders of", path);
     globfree(&found);
     return is_whole;
 }
@@ -154,7 +154,7 @@ static bool check_function(const struct duck_question *question, ttape_error *er
     if (failure == REG_ESPACE)
         return duck_no_memory(err) == TTAPE_OK;
     if (failure != 0)
-        return refuse(err, "no regular expression: function :=", question->function);
+        return refuse_value(err, "no regular expression: function :=", question->function);
     regfree(&pattern);
     return true;
 }
@@ -164,7 +164,7 @@ bool duck_question_check(struct duck_question *question, ttape_error *err)
     if (!check_function(question, err))
         return false;
     if (question->path_count == 0)
-        return refuse(err, "no file is named for", question->table->name);
+        return refuse_value(err, "no file is named for", question->table->name);
     for (uint32_t i = 0; i < question->path_count; i++) {
         ttape_reader_options how = {.size = sizeof how, .cache_bytes = 1};
         ttape_reader *reader;

@@ -132,7 +132,7 @@ static void settle_recent(struct local *l)
 
 /* ---- event by event ---- */
 
-static void pop(struct ttp_frame_stacks *stacks, uint64_t frames)
+static void pop_frames(struct ttp_frame_stacks *stacks, uint64_t frames)
 {
     for (; frames > 0; frames--)
         ttp_stacks_pop(stacks);
@@ -166,9 +166,9 @@ static ttape_status walk_segment(const struct ttp_loaded *p, uint32_t segment,
                 take_call(l, top == TTP_NO_FRAME ? 0 : s->frames[top].symbol + 1, code >> 1, 1);
             TTP_TRY(ttp_stacks_push(s, code >> 1, err));
         } else if (v->event_class == TTP_CLASS_UNWIND) {
-            pop(s, v->argument);
+            pop_frames(s, v->argument);
         } else if (v->event_class == TTP_CLASS_EXIT_ACROSS) {
-            pop(s, (uint64_t)v->argument + 1);
+            pop_frames(s, (uint64_t)v->argument + 1);
         } else if (v->event_class == TTP_CLASS_SWITCH) {
             ttp_stacks_switch(s, v->argument);
         }
@@ -176,8 +176,8 @@ static ttape_status walk_segment(const struct ttp_loaded *p, uint32_t segment,
     return TTAPE_OK;
 }
 
-static ttape_status walk(struct ttp_trace_decoder *d, struct ttp_loaded *p, struct local *l,
-                         ttape_error *err)
+static ttape_status walk_events(struct ttp_trace_decoder *d, struct ttp_loaded *p, struct local *l,
+                                ttape_error *err)
 {
     struct ttp_frame_stacks stacks = {0};
     TTP_TRY(ttp_stacks_open(&stacks, &d->memory, &p->stack_numbers, err));
@@ -216,7 +216,7 @@ static ttape_status count_fresh(struct ttp_trace_decoder *d, struct ttp_loaded *
     if (ttp_loaded_has_chains(p))
         return ttp_loaded_count_calls(d, p, (struct ttp_chain_call_sink){take_call, local}, err);
     TTP_TRY(ttp_loaded_check_untimed(d, p, err));
-    return walk(d, p, local, err);
+    return walk_events(d, p, local, err);
 }
 
 static ttape_status count_partition(struct ttp_trace_decoder *d, uint32_t partition,
@@ -233,7 +233,7 @@ static ttape_status count_partition(struct ttp_trace_decoder *d, uint32_t partit
     empty(&local->table);
     if (!is_fresh)
         TTP_TRY(ttp_loaded_reach(d, partition, &range, &p, err));
-    ttape_status status = is_fresh ? count_fresh(d, p, local, err) : walk(d, p, local, err);
+    ttape_status status = is_fresh ? count_fresh(d, p, local, err) : walk_events(d, p, local, err);
     settle_recent(local);
     status = status == TTAPE_OK ? local->table.status : status;
     if (status == TTAPE_OK)

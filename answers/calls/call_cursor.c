@@ -159,7 +159,7 @@ static bool end_step(ttape_call_cursor *c, struct ttp_call_stack *stack, uint32_
 }
 
 /* Nothing was read between the edge and the event that is next. */
-static void settle(ttape_call_cursor *c, bool is_start)
+static void settle_call(ttape_call_cursor *c, bool is_start)
 {
     ttp_call_stream_order(c->s);
     c->place = 0;
@@ -313,7 +313,7 @@ static ttape_status open_start(ttape_call_cursor *c, ttape_cursor *cursor, ttape
     ttp_call_off_start(s, s->now_ns);
     if (c->options.has_range && s->now_ns < c->options.from_ns)
         s->now_ns = c->options.from_ns;
-    settle(c, true);
+    settle_call(c, true);
     return status;
 }
 
@@ -343,7 +343,7 @@ static void end_stretch(ttape_call_cursor *c)
     else if (status != TTAPE_OK || number == c->s->number)
         c->phase = TTP_CALLS_DONE;
     else if (ttape_cursor_get_open_frames(c->cursor, &c->edge, NULL) == TTAPE_OK)
-        settle(c, false);
+        settle_call(c, false);
     else
         ttp_cursor_skip_segment(c->cursor);
 }
@@ -369,7 +369,7 @@ static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
     size_t count;
     c->next = c->end = NULL;
     if (c->damaged && find_edge(c, NULL) == TTAPE_OK) {
-        settle(c, false);
+        settle_call(c, false);
         return TTAPE_OK;
     }
     if (c->options.has_stretch && c->s->number >= c->options.end_event) {
@@ -380,7 +380,7 @@ static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
     if (status == TTAPE_OK && number != c->s->number) {
         status = find_edge(c, err);
         if (status == TTAPE_OK) {
-            settle(c, false);
+            settle_call(c, false);
             return TTAPE_OK;
         }
         ttp_cursor_skip_segment(c->cursor);
@@ -434,7 +434,7 @@ static void resume(ttape_call_cursor *c)
     if (open_edge_cursor(c, NULL) == TTAPE_OK &&
         ttape_cursor_seek_event(c->edge_cursor, c->item.number, NULL) == TTAPE_OK &&
         ttape_cursor_get_open_frames(c->edge_cursor, &c->edge, NULL) == TTAPE_OK)
-        settle(c, false);
+        settle_call(c, false);
     else
         c->s->number = c->item.number;
 }

@@ -92,7 +92,7 @@ static inline uint64_t active_key(const struct ttp_frame_stacks *s, uint32_t row
     return (uint64_t)s->current_number << 32 | row;
 }
 
-static ttape_status push(struct ttp_measuring *m, uint32_t symbol, ttape_error *err)
+static ttape_status push_frame(struct ttp_measuring *m, uint32_t symbol, ttape_error *err)
 {
     struct ttp_frame_stacks *s = &m->stacks;
     uint32_t row = m->row_of[symbol];
@@ -111,7 +111,8 @@ static ttape_status push(struct ttp_measuring *m, uint32_t symbol, ttape_error *
     return TTAPE_OK;
 }
 
-static void leave(struct ttp_measuring *m, uint32_t frame, const struct ttp_frame_stack *stack)
+static void leave_frame(struct ttp_measuring *m, uint32_t frame,
+                        const struct ttp_frame_stack *stack)
 {
     const struct ttp_stack_frame *f = &m->stacks.frames[frame];
     uint32_t row = m->row_of[f->symbol];
@@ -148,7 +149,7 @@ static void list_frame(struct ttp_measuring *m, uint32_t row, bool is_unwound)
 }
 
 /* The top frame ends here. */
-static void pop(struct ttp_measuring *m, bool is_unwound)
+static void pop_frame(struct ttp_measuring *m, bool is_unwound)
 {
     struct ttp_frame_stacks *s = &m->stacks;
     const struct ttp_stack_frame *f = &s->frames[s->current->top];
@@ -162,7 +163,7 @@ static void pop(struct ttp_measuring *m, bool is_unwound)
             list_frame(m, row, is_unwound);
         ttp_measuring_cpu_end(&m->cpu, row);
         ttp_active_find(&m->active, active_key(s, row))->count--;
-        leave(m, s->current->top, s->current);
+        leave_frame(m, s->current->top, s->current);
     }
     ttp_stacks_pop(s);
 }
@@ -199,9 +200,9 @@ static ttape_status measure_event(struct ttp_measuring *m, uint32_t event, ttape
     m->event = event;
     pass_time(m, event);
     for (int32_t left = v->before; left != 0; left++)
-        pop(m, ttp_code_unwinds(v, left));
+        pop_frame(m, ttp_code_unwinds(v, left));
     if (v->after != 0) {
-        TTP_TRY(push(m, code >> 1, err));
+        TTP_TRY(push_frame(m, code >> 1, err));
         TTP_TRY(ttp_measuring_cpu_push(&m->cpu, TTP_NO_FRAME, 0, err));
         if (v->event_class == TTP_CLASS_ENTER)
             m->rows[m->row_of[code >> 1]].call_count++;
@@ -220,7 +221,7 @@ static void leave_all(struct ttp_measuring *m)
         if (stack->epoch != s->epoch)
             continue;
         for (uint32_t f = stack->top; f != TTP_NO_FRAME; f = s->frames[f].below)
-            leave(m, f, stack);
+            leave_frame(m, f, stack);
     }
 }
 
@@ -238,7 +239,7 @@ ttape_status ttp_measuring_segment(struct ttp_measuring *m, uint32_t segment, tt
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
         const struct ttp_frame *from = &p->segments.start_frames[g->start.frame_start + i];
         ttp_stacks_switch(s, from->stack);
-        TTP_TRY(push(m, p->open[g->start.frame_start + i], err));
+        TTP_TRY(push_frame(m, p->open[g->start.frame_start + i], err));
         struct ttp_stack_frame *f = &s->frames[s->current->top];
         f->start = i;
         f->enter_tick = from->enter_tick;

@@ -24,9 +24,9 @@ static ttape_status reserve(struct ttp_outline_sums *s, struct ttp_trace_decoder
                               sizeof *s->rows, err);
 }
 
-static ttape_status copy(struct ttp_outline_sums *s, struct ttp_trace_decoder *d,
-                         const struct ttp_loaded *p, const struct ttp_measuring *m,
-                         ttape_error *err)
+static ttape_status copy_sums(struct ttp_outline_sums *s, struct ttp_trace_decoder *d,
+                              const struct ttp_loaded *p, const struct ttp_measuring *m,
+                              ttape_error *err)
 {
     struct ttp_partition_outline *one = &s->each[s->partition_count];
     const struct ttp_segments *from = &p->segments;
@@ -69,7 +69,7 @@ ttape_status ttp_outline_sums_add(struct ttp_outline_sums *s, struct ttp_trace_d
     if (s->is_too_much)
         return TTAPE_OK;
     TTP_TRY(reserve(s, d, p, m->row_count, err));
-    return copy(s, d, p, m, err);
+    return copy_sums(s, d, p, m, err);
 }
 
 /* ---- comparing ---- */

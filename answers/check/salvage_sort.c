@@ -166,8 +166,8 @@ static ttape_status adopt(struct sorting *k, uint32_t at, ttape_error *err)
     return ttp_salvage_settle(k->s, other, TTAPE_RECOVER_DUPLICATE, &why, err);
 }
 
-static ttape_status refuse(struct sorting *k, struct ttp_salvage_piece *piece, const char *what,
-                           ttape_error *err)
+static ttape_status refuse_piece(struct sorting *k, struct ttp_salvage_piece *piece,
+                                 const char *what, ttape_error *err)
 {
     ttape_error why;
     (void)ttp_fail(&why, TTAPE_E_CORRUPT, "F-CHK-07", piece->offset, "%s", what);
@@ -267,7 +267,7 @@ static ttape_status split_series(struct sorting *k, uint32_t first, uint32_t las
     for (uint32_t i = at; i <= last; i++) {
         if (k->ours[k->group[i]] == i)
             k->ours[k->group[i]] = TTP_NO_PIECE;
-        TTP_TRY(refuse(k, &s->pieces[i], "chunk goes with the index of another trace", err));
+        TTP_TRY(refuse_piece(k, &s->pieces[i], "chunk goes with the index of another trace", err));
     }
     return TTAPE_OK;
 }
@@ -312,7 +312,7 @@ static ttape_status take_series(struct sorting *k, uint32_t first, uint32_t last
         if (home && (have == NULL || same_chunk(have, &s->pieces[i])))
             TTP_TRY(adopt(k, i, err));
         else
-            TTP_TRY(refuse(k, &s->pieces[i], "chunk is of another trace", err));
+            TTP_TRY(refuse_piece(k, &s->pieces[i], "chunk is of another trace", err));
     }
     return home ? split_series(k, first, last, err) : TTAPE_OK;
 }

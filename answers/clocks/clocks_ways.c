@@ -116,7 +116,7 @@ static uint32_t shorten(struct ways *w, bool is_back)
 }
 
 /* False: a way around is not possible, and was left out. */
-static bool walk(struct ways *w, uint32_t from, bool is_back)
+static bool walk_ways(struct ways *w, uint32_t from, bool is_back)
 {
     uint32_t changed = from;
     memset(w->is_reached, 0, w->node_count * sizeof *w->is_reached);
@@ -136,14 +136,14 @@ static void reach_from(struct ways *w, uint32_t from)
 {
     ttape_clocks *c = w->c;
     uint32_t count = (uint32_t)c->clock_count;
-    while (!walk(w, from, false))
+    while (!walk_ways(w, from, false))
         continue;
     for (uint32_t i = from; i < count; i++)
         if (!c->clocks[i].is_placed) {
             c->clocks[i].is_reached = w->is_reached[i];
             c->clocks[i].high_ns = w->most[i];
         }
-    (void)walk(w, from, true);
+    (void)walk_ways(w, from, true);
     for (uint32_t i = from; i < count; i++) {
         struct ttp_clock *clock = &c->clocks[i];
         if (clock->is_placed || !clock->is_reached || !w->is_reached[i])

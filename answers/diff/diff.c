@@ -30,7 +30,7 @@ uint32_t ttp_diff_add_row(struct ttp_diff_rows *rows, uint32_t key, uint32_t par
     return (uint32_t)rows->count++;
 }
 
-static void fail(struct ttape_diff *diff, ttape_status status, const ttape_error *error)
+static void note_failure(struct ttape_diff *diff, ttape_status status, const ttape_error *error)
 {
     if (diff->status != TTAPE_OK)
         return;
@@ -45,7 +45,7 @@ bool ttp_diff_pass_over(struct ttape_diff *diff, uint32_t run, const ttape_error
         diff->options.damage(diff->options.context, run, error);
         return true;
     }
-    fail(diff, error->status, error);
+    note_failure(diff, error->status, error);
     return false;
 }
 
@@ -56,7 +56,7 @@ bool ttp_diff_goes_on(struct ttape_diff *diff)
                               ? ttp_ask_watch(diff->options.watch, diff->event_count, 0, &error)
                               : diff->status;
     if (status != TTAPE_OK)
-        fail(diff, status, &error);
+        note_failure(diff, status, &error);
     return status == TTAPE_OK;
 }
 
@@ -126,7 +126,7 @@ static void report_trace(struct ttape_diff *diff, uint32_t run, uint32_t *row_of
                                                                        : JOBS_MOST};
     ttape_status status = ttape_report_make(&report, diff->readers[run], &how, &err);
     if (status != TTAPE_OK)
-        fail(diff, status, &err);
+        note_failure(diff, status, &err);
     else
         add_report(diff, run, report, row_of);
     ttape_report_close(report);
@@ -195,8 +195,8 @@ static ttape_status make_diff(struct ttape_diff *diff, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status check(ttape_diff_options *taken, ttape_reader *const *readers,
-                          uint32_t reader_count, ttape_error *err)
+static ttape_status check_options(ttape_diff_options *taken, ttape_reader *const *readers,
+                                  uint32_t reader_count, ttape_error *err)
 {
     if (readers == NULL || reader_count < 2 || reader_count > TTAPE_DIFF_TRACES_MAX)
         return ttp_refuse(err, "not two runs, or too many");
@@ -222,7 +222,7 @@ ttape_status ttape_diff_make(ttape_diff **out, ttape_reader *const *readers, uin
     *out = NULL;
     if (options != NULL)
         TTP_TRY(ttp_take_sized(&taken, sizeof taken, options, "diff", err));
-    TTP_TRY(check(&taken, readers, reader_count, err));
+    TTP_TRY(check_options(&taken, readers, reader_count, err));
     const ttape_allocator *allocator = &readers[0]->memory.allocator;
     struct ttape_diff *diff = allocator->allocate(allocator->context, sizeof *diff);
     if (diff == NULL)

@@ -58,8 +58,8 @@ static void note_caller(ttape_diff_move *move, int side, const struct edge *edge
 }
 
 /* What the callers of one function say: edges[0] to edges[count - 1]. */
-static ttape_diff_move judge(const struct ttp_diff_rows *paths, const struct edge *edges,
-                             size_t count)
+static ttape_diff_move judge_move(const struct ttp_diff_rows *paths, const struct edge *edges,
+                                  size_t count)
 {
     ttape_diff_move move = {.key = edges[0].key};
     uint64_t moved[2] = {0, 0};
@@ -90,7 +90,7 @@ void ttp_diff_find_moves(struct ttape_diff *diff)
     for (size_t i = 0, end; i < edges.count; i = end) {
         for (end = i + 1; end < edges.count && edges.edges[end].key == edges.edges[i].key;)
             end++;
-        ttape_diff_move move = judge(paths, &edges.edges[i], end - i);
+        ttape_diff_move move = judge_move(paths, &edges.edges[i], end - i);
         ttape_diff_move *kept =
             move.calls != 0 ? ttp_region_add(region, &found, &count, &capacity, sizeof *kept)
                             : NULL;

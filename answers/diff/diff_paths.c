@@ -62,7 +62,7 @@ static void enter_call(struct climbing *c, ttape_call *call)
     }
 }
 
-static void leave(struct climbing *c, const ttape_call *call)
+static void leave_call(struct climbing *c, const ttape_call *call)
 {
     uint32_t node = node_of(call);
     if (node == TTAPE_NONE)
@@ -105,7 +105,7 @@ static void take_step(struct climbing *c, ttape_call_cursor *cursor, const ttape
     for (uint32_t i = 0; i < step->began_count; i++)
         enter_call(c, &step->began[i]);
     for (uint32_t i = step->ended_count; i-- > 0;)
-        leave(c, &step->ended[i]);
+        leave_call(c, &step->ended[i]);
 }
 
 static bool is_done(struct climbing *c)

@@ -33,7 +33,7 @@ static int compare_numbers(struct number a, struct number b)
     return (a.bits > b.bits) - (a.bits < b.bits); /* two's complement keeps the order */
 }
 
-static bool holds(ttape_filter_operator compare, struct number value, struct number with)
+static bool holds_number(ttape_filter_operator compare, struct number value, struct number with)
 {
     if (compare == TTAPE_FILTER_BITS)
         return !value.is_real && !with.is_real && (value.bits & with.bits) == with.bits;
@@ -108,14 +108,15 @@ bool ttp_value_fits(const struct ttp_value_asking *asking, uint32_t rule, uint32
     struct number is = {0}; /* a pointer that is NULL */
     if (value->type != TTAPE_VALUE_NULL)
         is = number_of(from, value, condition);
-    return holds(condition->compare, is, with);
+    return holds_number(condition->compare, is, with);
 }
 
 bool ttp_span_fits(const ttape_filter_condition *condition, int64_t duration_ns)
 {
-    return holds(condition->compare,
-                 (struct number){.is_negative = duration_ns < 0, .bits = (uint64_t)duration_ns},
-                 (struct number){.bits = condition->number});
+    return holds_number(
+        condition->compare,
+        (struct number){.is_negative = duration_ns < 0, .bits = (uint64_t)duration_ns},
+        (struct number){.bits = condition->number});
 }
 
 uint32_t ttp_argument_number(ttape_string name)

@@ -37,8 +37,8 @@ static void forget_stacks(struct ttape_graph *graph)
 
 /* ---- steps ---- */
 
-static inline void end(struct ttape_graph *graph, struct ttp_graph_stack *stack,
-                       const ttape_call_step *step)
+static inline void end_call(struct ttape_graph *graph, struct ttp_graph_stack *stack,
+                            const ttape_call_step *step)
 {
     for (uint32_t i = step->ended_count; i-- > 0;) {
         ttp_graph_leave(graph, stack, &step->ended[i]);
@@ -83,7 +83,7 @@ static inline void take_event(struct ttape_graph *graph, const ttape_call_step *
         stack->count++;
         ttp_graph_enter(graph, stack, step->began);
     } else if (step->ended_count > 0) {
-        end(graph, stack, step);
+        end_call(graph, stack, step);
     } else if (event->kind == TTAPE_EVENT_SWITCH) {
         change(graph, event->argument);
     } else if (event->kind == TTAPE_EVENT_LEAF) {
@@ -115,7 +115,7 @@ static void take_other(struct ttape_graph *graph, const ttape_call_step *step)
         while (graph->alarm_ns != UINT64_MAX)
             ttp_spawn_alarm(graph);
         break;
-    default: end(graph, stack, step); break;
+    default: end_call(graph, stack, step); break;
     }
 }
 

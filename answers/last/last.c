@@ -216,7 +216,7 @@ ttape_status ttape_last_find(ttape_last **out, ttape_reader *reader,
     return TTAPE_OK;
 }
 
-static void give(struct ttape_last *l, const void *items, uint32_t count, size_t item_bytes)
+static void give_back(struct ttape_last *l, const void *items, uint32_t count, size_t item_bytes)
 {
     if (items != NULL)
         ttp_memory_give(&l->memory, (void *)items, count, item_bytes);
@@ -228,11 +228,11 @@ void ttape_last_close(ttape_last *l)
         return;
     for (uint32_t i = 0; i < l->thread_count; i++) {
         const ttape_last_thread *thread = &l->threads[i];
-        give(l, thread->frames, thread->frame_count, sizeof *thread->frames);
-        give(l, thread->calls, thread->call_count, sizeof *thread->calls);
+        give_back(l, thread->frames, thread->frame_count, sizeof *thread->frames);
+        give_back(l, thread->calls, thread->call_count, sizeof *thread->calls);
     }
-    give(l, l->threads, l->capacity, sizeof *l->threads);
-    give(l, l->processes, l->process_count, sizeof *l->processes);
+    give_back(l, l->threads, l->capacity, sizeof *l->threads);
+    give_back(l, l->processes, l->process_count, sizeof *l->processes);
     struct ttp_memory memory = l->memory;
     ttp_memory_give(&memory, l, 1, sizeof *l);
 }

@@ -140,8 +140,8 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, struct ttp_t
     return TTP_WISH_EVENTS;
 }
 
-static ttape_status walk(void *context, uint32_t number, struct ttp_trace_decoder *d,
-                         const struct ttp_loaded *p, ttape_error *err)
+static ttape_status walk_partition(void *context, uint32_t number, struct ttp_trace_decoder *d,
+                                   const struct ttp_loaded *p, ttape_error *err)
 {
     const struct work *work = context;
     struct worker *worker = &work->workers[number];
@@ -239,14 +239,14 @@ static void close_workers(struct work *work, uint32_t count)
     ttp_memory_give(&l->memory, work->workers, count, sizeof *work->workers);
 }
 
-static ttape_status decode(struct ttape_longest *l, const uint32_t *partitions, uint32_t count,
-                           ttape_error *err)
+static ttape_status decode_partitions(struct ttape_longest *l, const uint32_t *partitions,
+                                      uint32_t count, ttape_error *err)
 {
     struct work work = {.l = l};
     const struct ttp_partition_work calls = {.context = &work,
                                              .decodes = true,
                                              .wish = wish,
-                                             .events = walk,
+                                             .events = walk_partition,
                                              .damaged = l->options.damage != NULL ? damaged : NULL};
     uint32_t workers = ttp_partition_workers(l->options.jobs, count);
     for (uint32_t i = 0; i < count; i++)
@@ -295,7 +295,7 @@ static ttape_status search(struct ttape_longest *l, ttape_error *err)
             count++;
         if (count == 0)
             break;
-        TTP_TRY(decode(l, next, count, err));
+        TTP_TRY(decode_partitions(l, next, count, err));
         at += count;
     }
     return TTAPE_OK;
@@ -367,7 +367,7 @@ ttape_status ttape_longest_find(ttape_longest **out, ttape_reader *r,
     return find_with(out, r, &taken, capacity, err);
 }
 
-static void give(struct ttape_longest *l, void *items, uint32_t count, size_t item_bytes)
+static void give_back(struct ttape_longest *l, void *items, uint32_t count, size_t item_bytes)
 {
     if (items != NULL)
         ttp_memory_give(&l->memory, items, count, item_bytes);
@@ -379,15 +379,15 @@ void ttape_longest_close(ttape_longest *l)
         return;
     const ttape_reader *r = l->decoder->reader;
     ttp_longest_forget(l);
-    give(l, l->sites, r->definitions.site_count, 1);
-    give(l, l->streams, r->definitions.stream_count, 1);
-    give(l, l->bounds, r->partition_count, sizeof *l->bounds);
-    give(l, l->rough, r->partition_count, sizeof *l->rough);
-    give(l, l->listed, r->partition_count, sizeof *l->listed);
-    give(l, l->ceilings, r->partition_count, sizeof *l->ceilings);
-    give(l, l->partitions, r->partition_count, sizeof *l->partitions);
-    give(l, l->heap.calls, l->heap.capacity, sizeof *l->heap.calls);
-    give(l, l->omitted.calls, l->omitted.capacity, sizeof *l->omitted.calls);
+    give_back(l, l->sites, r->definitions.site_count, 1);
+    give_back(l, l->streams, r->definitions.stream_count, 1);
+    give_back(l, l->bounds, r->partition_count, sizeof *l->bounds);
+    give_back(l, l->rough, r->partition_count, sizeof *l->rough);
+    give_back(l, l->listed, r->partition_count, sizeof *l->listed);
+    give_back(l, l->ceilings, r->partition_count, sizeof *l->ceilings);
+    give_back(l, l->partitions, r->partition_count, sizeof *l->partitions);
+    give_back(l, l->heap.calls, l->heap.capacity, sizeof *l->heap.calls);
+    give_back(l, l->omitted.calls, l->omitted.capacity, sizeof *l->omitted.calls);
     struct ttp_memory memory = l->memory;
     ttp_memory_give(&memory, l, 1, sizeof *l);
 }

@@ -39,7 +39,7 @@ static uint64_t off_of(const ttape_longest_call *call)
     return (uint64_t)call->preempted_ns + (uint64_t)call->blocked_ns + (uint64_t)call->unknown_ns;
 }
 
-static void forget(struct off_walk *w)
+static void forget_calls(struct off_walk *w)
 {
     w->call->preempted_ns = w->call->blocked_ns = w->call->unknown_ns = 0;
     w->away_ns = 0;
@@ -169,7 +169,7 @@ static ttape_status add_between(struct off_walk *w, struct ttp_trace_decoder *d,
         TTP_TRY(add_spans(w, d, ttp_stream_segment(d->reader, call->stream, i), known, err));
     *known = *known && off_of(call) + w->away_ns == so_far;
     if (!*known)
-        forget(w);
+        forget_calls(w);
     return TTAPE_OK;
 }
 
@@ -190,7 +190,7 @@ ttape_status ttp_longest_off(struct ttape_longest *l, const struct ttp_segment_e
         TTP_TRY(add_segment(&w, d, ttp_stream_segment(d->reader, call->stream, i), &known, err));
     call->off_known = known;
     if (!known)
-        forget(&w);
+        forget_calls(&w);
     else if (l->plan.by != TTAPE_LONGEST_BY_ON_CPU)
         call->on_cpu_ns = (int64_t)((uint64_t)call->duration_ns - off_of(call) - w.away_ns);
     return TTAPE_OK;

@@ -145,7 +145,8 @@ void ttp_long_walk_left(struct ttp_long_walk *w)
     }
 }
 
-static ttape_status push(struct ttp_long_walk *w, uint32_t symbol, uint32_t event, ttape_error *err)
+static ttape_status push_call(struct ttp_long_walk *w, uint32_t symbol, uint32_t event,
+                              ttape_error *err)
 {
     TTP_TRY(ttp_stacks_push(&w->stacks, symbol, err));
     uint32_t top = w->stacks.current->top;
@@ -204,7 +205,7 @@ static ttape_status walk_events(struct ttp_long_walk *w, uint32_t first, uint32_
         for (int32_t left = v->before; left != 0; left++)
             end_frame(w, event, end_of(p, event, v, left));
         if (v->after != 0)
-            TTP_TRY(push(w, code >> 1, event, err));
+            TTP_TRY(push_call(w, code >> 1, event, err));
         else if (v->event_class == TTP_CLASS_SWITCH && (code & 1) == 0)
             ttp_stacks_switch(&w->stacks, v->argument);
     }
@@ -237,7 +238,7 @@ ttape_status ttp_long_walk_segment(struct ttp_long_walk *w, uint32_t segment, tt
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
         const struct ttp_frame *from = &p->segments.start_frames[g->start.frame_start + i];
         ttp_stacks_switch(s, from->stack);
-        TTP_TRY(push(w, p->open[g->start.frame_start + i], 0, err));
+        TTP_TRY(push_call(w, p->open[g->start.frame_start + i], 0, err));
         struct ttp_stack_frame *f = &s->frames[s->current->top];
         f->start = i;
         f->enter_tick = from->enter_tick;

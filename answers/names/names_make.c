@@ -68,7 +68,7 @@ static void read_symbols(struct ttape_names *names, uint32_t reader)
 }
 
 /* Names of code are those that a function has that lies somewhere, or that was mangled. */
-static void settle(struct ttape_names *names, uint32_t reader)
+static void settle_names(struct ttape_names *names, uint32_t reader)
 {
     ttape_name *rows = names->rows + names->first[reader];
     uint32_t count = names->first[reader + 1] - names->first[reader];
@@ -91,7 +91,7 @@ static ttape_status make_names(struct ttape_names *names, const ttape_names_opti
         read_symbols(names, i);
         if (options->demangle != NULL)
             demangle(names, i, options);
-        settle(names, i);
+        settle_names(names, i);
         TTP_TRY(ttp_ask_watch(options->watch, i, names->reader_count, err));
     }
     if (!names->region.is_short)

@@ -93,7 +93,8 @@ static void join_next(struct ttape_passes *passes)
 
 /* ---- public ---- */
 
-static ttape_status check(const ttape_passes_options *o, const ttape_info *info, ttape_error *err)
+static ttape_status check_options(const ttape_passes_options *o, const ttape_info *info,
+                                  ttape_error *err)
 {
     TTP_TRY(ttp_check_range(o->has_range, o->from_ns, o->to_ns, err));
     TTP_TRY(ttp_check_streams(o->streams, o->stream_count, err));
@@ -136,7 +137,7 @@ ttape_status ttape_passes_make(ttape_passes **out, ttape_reader *reader,
     if (options != NULL)
         TTP_TRY(ttp_take_sized(&taken, sizeof taken, options, "passes", err));
     ttape_reader_get_info(reader, &info);
-    TTP_TRY(check(&taken, &info, err));
+    TTP_TRY(check_options(&taken, &info, err));
     struct ttp_region region;
     struct ttape_passes *passes =
         ttp_open_region(&region, reader->memory.allocator, &taken.memory_bytes, sizeof *passes);

@@ -77,7 +77,7 @@ static void stop(struct walk *w, const struct frame *frame)
         count_jump(w->passes, frame->block, frame->site);
 }
 
-static void follow(struct walk *w, const struct frame *frame, uint32_t block)
+static void follow_block(struct walk *w, const struct frame *frame, uint32_t block)
 {
     bool is_broken = frame->gap != w->gap_count;
     uint32_t from = frame->block;
@@ -93,12 +93,12 @@ static void follow(struct walk *w, const struct frame *frame, uint32_t block)
         count_way(w->passes, from, block);
 }
 
-static void give(struct walk *w, struct frame *frame, uint32_t block)
+static void give_block(struct walk *w, struct frame *frame, uint32_t block)
 {
     if (frame->is_chosen) {
         w->passes->by_site[block]++;
         frame->hits += w->sites[block].is_watched;
-        follow(w, frame, block);
+        follow_block(w, frame, block);
     }
     frame->block = block;
     frame->is_left = false;
@@ -106,13 +106,13 @@ static void give(struct walk *w, struct frame *frame, uint32_t block)
 }
 
 /* The block that waits belongs where it was. Outside of all calls it is of none. */
-static void settle(struct walk *w)
+static void settle_frames(struct walk *w)
 {
     if (w->block == NONE)
         return;
     struct frames *stack = stack_of(w, w->block_stack);
     if (w->block_height > 0 && w->block_height <= stack->count)
-        give(w, &stack->list[w->block_height - 1], w->block);
+        give_block(w, &stack->list[w->block_height - 1], w->block);
     else if (!w->passes->options.only_chosen && !w->passes->options.has_call)
         w->passes->by_site[w->block]++;
     w->block = NONE;
@@ -133,14 +133,14 @@ static bool is_of(const struct walk *w, uint32_t block, uint32_t entered)
 static void take_block(struct walk *w, const ttape_call_step *step)
 {
     uint32_t site = step->event->site;
-    settle(w);
+    settle_frames(w);
     struct frames *stack = stack_of(w, step->stack);
     const ttape_passes_site *block = &w->sites[site];
     const struct frame *top = stack->count > 0 ? &stack->list[stack->count - 1] : NULL;
     bool is_left = w->left.site != NONE && is_of(w, site, w->left.site) &&
                    !block->is_first; /* that is of a call that follows */
     if (is_left && (block->is_tail || top == NULL || !is_of(w, site, top->site))) {
-        give(w, &w->left, site);
+        give_block(w, &w->left, site);
         return;
     }
     w->left.site = NONE;
@@ -198,7 +198,7 @@ static void add_call(struct walk *w, const struct frame *frame)
                                     .count = frame->hits};
 }
 
-static void finish(struct walk *w, const struct frame *frame)
+static void finish_frame(struct walk *w, const struct frame *frame)
 {
     if (!frame->is_chosen)
         return;
@@ -207,7 +207,7 @@ static void finish(struct walk *w, const struct frame *frame)
     add_call(w, frame);
 }
 
-static void end(struct walk *w, const ttape_call *call)
+static void end_call(struct walk *w, const ttape_call *call)
 {
     struct frames *stack = stack_of(w, call->stack);
     if (call->height >= stack->count)
@@ -230,7 +230,7 @@ static void end(struct walk *w, const ttape_call *call)
     w->left = frame;
     if (call->end != TTAPE_CALL_RETURNED)
         w->left.site = NONE;
-    finish(w, &frame);
+    finish_frame(w, &frame);
 }
 
 /* What a step other than a block begins and ends. */
@@ -244,15 +244,15 @@ static void take_calls(struct walk *w, const ttape_call_step *step)
     if (is_entered)
         w->block = NONE;
     else if (!is_signal)
-        settle(w);
+        settle_frames(w);
     w->left.site = NONE;
     for (uint32_t i = step->ended_count; i-- > 0;)
-        end(w, &step->ended[i]);
+        end_call(w, &step->ended[i]);
     for (uint32_t i = 0; i < step->began_count; i++)
         begin_call(w, &step->began[i]);
     if (is_entered && !w->passes->region.is_short) {
         struct frames *stack = stack_of(w, last->stack);
-        give(w, &stack->list[stack->count - 1], entered_by);
+        give_block(w, &stack->list[stack->count - 1], entered_by);
     }
     bool is_gap = step->event != NULL && step->event->kind == TTAPE_EVENT_GAP;
     w->gap_count += is_gap || step->kind == TTAPE_STEP_MISSING;
@@ -345,7 +345,7 @@ static void walk_steps(struct walk *w, ttape_call_cursor *cursor)
             take_step(w, step); /* it may have told of its last block behind its exit */
     }
     if (!w->passes->region.is_short)
-        settle(w);
+        settle_frames(w);
 }
 
 /* Stacks are new; what was taken for them stays. */

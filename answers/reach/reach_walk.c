@@ -140,7 +140,7 @@ static inline ttape_status enter_call(struct ttape_reach *reach, ttape_call *cal
     return is_reached(reach, call) ? find_path(reach, call, err) : TTAPE_OK;
 }
 
-static inline void leave(struct ttape_reach *reach, const ttape_call *call)
+static inline void leave_call(struct ttape_reach *reach, const ttape_call *call)
 {
     if (call->user[0] == 0 || !is_reached(reach, call))
         return;
@@ -159,7 +159,7 @@ static inline ttape_status take_step(struct ttape_reach *reach, const ttape_call
     if (step->kind == TTAPE_STEP_EVENT || step->kind == TTAPE_STEP_STOP)
         add_ns(&reach->info.span_ns, step->elapsed_ns);
     for (uint32_t i = step->ended_count; i-- > 0;)
-        leave(reach, &step->ended[i]);
+        leave_call(reach, &step->ended[i]);
     for (uint32_t i = 0; i < step->began_count; i++)
         TTP_TRY(enter_call(reach, &step->began[i], err));
     return TTAPE_OK;

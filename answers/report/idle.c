@@ -125,7 +125,7 @@ static const char *const names[] = {
 };
 #define NAME_COUNT (sizeof names / sizeof names[0])
 
-static int compare(ttape_string symbol, const char *name)
+static int compare_names(ttape_string symbol, const char *name)
 {
     size_t length = strlen(name);
     size_t size = symbol.size_bytes < length ? symbol.size_bytes : length;
@@ -138,7 +138,7 @@ static bool find_idle(ttape_string symbol)
     size_t low = 0, high = NAME_COUNT;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = compare(symbol, names[middle]);
+        int order = compare_names(symbol, names[middle]);
         if (order == 0)
             return true;
         if (order < 0)

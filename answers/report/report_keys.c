@@ -111,8 +111,8 @@ static bool may_meet(const struct sorting *s, const uint32_t *order, uint32_t fi
 
 /* order[first, end) are equal: each gets the site that stands for it. By scope, the n-th one of a
  * scope is the n-th one of the first. */
-static void join(struct ttp_report_keys *keys, const struct sorting *s, const uint32_t *order,
-                 uint32_t first, uint32_t end)
+static void join_keys(struct ttp_report_keys *keys, const struct sorting *s, const uint32_t *order,
+                      uint32_t first, uint32_t end)
 {
     const struct ttp_read_site *sites = s->d->sites;
     bool joins = joins_in_scope(s, &sites[order[first]]);
@@ -160,7 +160,7 @@ static ttape_status by_comparison(struct ttp_report_keys *keys, const ttape_read
         for (end = first + 1; end < keys->site_count &&
                               compare(d, &d->sites[order[first]], &d->sites[order[end]]) == 0;)
             end++;
-        join(keys, &sorting, order, first, end);
+        join_keys(keys, &sorting, order, first, end);
     }
     number_keys(keys, order);
     ttp_memory_give(keys->memory, order, keys->site_count, sizeof *order);

@@ -68,7 +68,7 @@ static void mark_files(struct folding *f)
     }
 }
 
-static int compare(const struct folding *f, uint32_t a, uint32_t b)
+static int compare_numbers(const struct folding *f, uint32_t a, uint32_t b)
 {
     const ttape_rollup *r = f->rollup;
     const struct ttp_rollup_function *x = &r->functions[a], *y = &r->functions[b];
@@ -89,7 +89,7 @@ static int compare(const struct folding *f, uint32_t a, uint32_t b)
 static bool function_less(const void *context, uint32_t a, uint32_t b)
 {
     const struct folding *f = context;
-    int order = compare(f, a, b);
+    int order = compare_numbers(f, a, b);
     return order != 0 ? order < 0 : f->rollup->functions[a].rank < f->rollup->functions[b].rank;
 }
 
@@ -127,7 +127,7 @@ static void find_groups(struct folding *f)
     mark_files(f);
     ttp_sort(f->order, count, function_less, f);
     for (uint32_t i = 0, first = 0; i < count; i++) {
-        if (i > 0 && compare(f, f->order[first], f->order[i]) != 0)
+        if (i > 0 && compare_numbers(f, f->order[first], f->order[i]) != 0)
             first = i;
         f->stands[f->order[i]] = f->order[first];
     }

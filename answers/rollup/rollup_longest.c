@@ -58,7 +58,8 @@ static bool add_calls(struct longest *l, const ttape_reader *reader, const ttape
     return true;
 }
 
-static ttape_status walk(struct longest *l, ttape_reader *reader, uint32_t stream, ttape_error *err)
+static ttape_status walk_stream(struct longest *l, ttape_reader *reader, uint32_t stream,
+                                ttape_error *err)
 {
     const ttape_call_options options = {
         .size = sizeof options, .streams = &stream, .stream_count = 1};
@@ -97,7 +98,7 @@ ttape_status ttp_rollup_add_longest(ttape_rollup *r, ttape_reader *reader,
     for (uint32_t s = 0; s < reader->indexed_streams && status == TTAPE_OK; s++) {
         set_events(&l, reader, s);
         if (l.end != 0)
-            status = walk(&l, reader, s, err);
+            status = walk_stream(&l, reader, s, err);
     }
     ttp_region_give(&r->region, l.rows);
     if (status != TTAPE_OK)

@@ -148,7 +148,8 @@ static ttape_status read_strings(struct ttp_rollup_file *f, ttape_error *err)
     return TTAPE_OK;
 }
 
-static int compare(const struct ttp_rollup_function *a, const struct ttp_rollup_function *b)
+static int compare_functions(const struct ttp_rollup_function *a,
+                             const struct ttp_rollup_function *b)
 {
     const uint64_t pairs[][2] = {{a->symbol, b->symbol}, {a->build, b->build}, {a->path, b->path},
                                  {a->file, b->file},     {a->line, b->line},   {a->kind, b->kind},
@@ -186,7 +187,7 @@ static ttape_status read_functions(struct ttp_rollup_file *f, ttape_error *err)
         to->kind = (uint32_t)words[5];
         if (f->strings[to->build].size_bytes > TTP_ROLLUP_BUILD_BYTES_MAX)
             return ttp_rollup_corrupt(f, "R-FUN-02", "a build id is too long", err);
-        if (i > 0 && compare(&f->functions[i - 1], to) >= 0)
+        if (i > 0 && compare_functions(&f->functions[i - 1], to) >= 0)
             return ttp_rollup_corrupt(f, "R-FUN-03", "functions are not in order", err);
     }
     return TTAPE_OK;

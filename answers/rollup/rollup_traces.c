@@ -34,8 +34,8 @@ static size_t find_range(const struct ttp_rollup_trace *own, uint64_t first)
     return s.first;
 }
 
-static ttape_status refuse(const struct ttp_rollup_trace *trace, uint64_t first, uint64_t end,
-                           ttape_error *err)
+static ttape_status refuse_trace(const struct ttp_rollup_trace *trace, uint64_t first, uint64_t end,
+                                 ttape_error *err)
 {
     char id[2 * TTP_ROLLUP_ID_BYTES + 1];
     for (size_t i = 0; i < TTP_ROLLUP_ID_BYTES; i++) {
@@ -59,15 +59,15 @@ ttape_status ttp_rollup_check_trace(const ttape_rollup *r, const struct ttp_roll
         return TTAPE_OK;
     const struct ttp_rollup_trace *own = &r->traces[at];
     if (trace->range_count == 0 || own->range_count == 0)
-        return refuse(trace, 0, 0, err);
+        return refuse_trace(trace, 0, 0, err);
     for (size_t i = 0; i < trace->range_count; i++) {
         uint64_t first = trace->ranges[i].first, end = first + trace->ranges[i].count;
         size_t met = find_range(own, first);
         if (met == own->range_count || own->ranges[met].first >= end)
             continue;
         uint64_t own_first = own->ranges[met].first, own_end = own_first + own->ranges[met].count;
-        return refuse(trace, own_first > first ? own_first : first, own_end < end ? own_end : end,
-                      err);
+        return refuse_trace(trace, own_first > first ? own_first : first,
+                            own_end < end ? own_end : end, err);
     }
     return TTAPE_OK;
 }

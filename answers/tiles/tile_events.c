@@ -86,7 +86,7 @@ static ttape_status walk_event(struct walk *w, uint32_t event, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status start(struct walk *w, const struct ttp_segment *g, ttape_error *err)
+static ttape_status start_walk(struct walk *w, const struct ttp_segment *g, ttape_error *err)
 {
     const struct ttp_loaded *p = w->p;
     const struct ttp_tile_carry *carry = &w->t->carry;
@@ -130,7 +130,7 @@ static ttape_status keep_open(struct walk *w, ttape_error *err)
 static ttape_status walk_segment(struct walk *w, uint32_t segment, ttape_error *err)
 {
     const struct ttp_loaded *p = w->p;
-    TTP_TRY(start(w, &p->segments.segments[segment], err));
+    TTP_TRY(start_walk(w, &p->segments.segments[segment], err));
     w->wide = ttp_loaded_wide_from(p, p->segment_start[segment]);
     uint32_t end = p->segment_start[segment + 1];
     for (uint32_t i = p->segment_start[segment]; i < end && !ttp_tile_is_complete(w->t); i++)

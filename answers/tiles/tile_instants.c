@@ -19,7 +19,8 @@ struct walk {
     uint32_t height, capacity;
 };
 
-static ttape_status push(struct walk *w, struct ttp_symbol symbol, uint32_t node, ttape_error *err)
+static ttape_status push_frame(struct walk *w, struct ttp_symbol symbol, uint32_t node,
+                               ttape_error *err)
 {
     TTP_TRY(ttp_memory_reserve(&w->t->memory, &w->stack, &w->capacity, w->height + 1ull,
                                sizeof *w->stack, err));
@@ -55,7 +56,7 @@ static ttape_status open_frame(struct walk *w, uint32_t number, uint32_t count,
 {
     const struct ttp_tile_carry *carry = &w->t->carry;
     bool carries = carry->is_valid && carry->count == count;
-    return push(w, symbol, carries ? carry->nodes[number] : 0, err);
+    return push_frame(w, symbol, carries ? carry->nodes[number] : 0, err);
 }
 
 static ttape_status pass_instant(struct walk *w, const struct ttp_instant *at, int64_t number,
@@ -64,7 +65,7 @@ static ttape_status pass_instant(struct walk *w, const struct ttp_instant *at, i
     uint32_t node = TTP_NODE_NONE;
     w->height = at->kept;
     for (uint32_t i = 0; i < at->added; i++)
-        TTP_TRY(push(w, w->in->frames[at->first + i], 0, err));
+        TTP_TRY(push_frame(w, w->in->frames[at->first + i], 0, err));
     w->t->has_gap = w->t->has_gap || at->has_gap;
     int64_t own = number >> skip; /* exact, or it is none of the tile's */
     if ((uint64_t)own << skip != (uint64_t)number)
@@ -86,7 +87,7 @@ static ttape_status keep_open(struct walk *w, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status walk(struct walk *w, ttape_error *err)
+static ttape_status walk_instants(struct walk *w, ttape_error *err)
 {
     const struct ttp_instant_segment *from = w->from;
     for (uint32_t i = 0; i < from->count; i++)
@@ -114,7 +115,7 @@ ttape_status ttp_tile_from_instants(struct ttape_tile *t, const struct ttp_loade
                             (struct ttp_symbol){f->argument, f->event_class}, err);
     }
     if (status == TTAPE_OK)
-        status = walk(&w, err);
+        status = walk_instants(&w, err);
     ttp_memory_give(&t->memory, w.stack, w.capacity, sizeof *w.stack);
     return status;
 }
@@ -133,7 +134,7 @@ ttape_status ttp_tile_from_series(struct ttape_tile *t, const struct ttp_merged 
         status =
             open_frame(&w, i, one->start_frame_count, merged->in.frames[one->start_frame + i], err);
     if (status == TTAPE_OK)
-        status = walk(&w, err);
+        status = walk_instants(&w, err);
     ttp_memory_give(&t->memory, w.stack, w.capacity, sizeof *w.stack);
     return status;
 }

@@ -29,7 +29,7 @@ static bool sites_are_defined(const ttape_reader *r, uint32_t scope, const struc
     return true;
 }
 
-static ttape_status load(struct ttape_tile *t, uint32_t number, ttape_error *err)
+static ttape_status load_overview(struct ttape_tile *t, uint32_t number, ttape_error *err)
 {
     struct ttp_tile_overview *to = &t->overview;
     struct ttp_trace_decoder *d = t->decoder;
@@ -126,7 +126,7 @@ ttape_status ttp_tile_from_overview(struct ttape_tile *t, uint32_t ordinal, uint
         return TTAPE_OK;
     if (t->overview.number_plus_one != number + 1) {
         ttape_error problem = {0};
-        ttape_status status = load(t, number, &problem);
+        ttape_status status = load_overview(t, number, &problem);
         if (ttp_overview_fails(status) && err != NULL)
             *err = problem;
         if (ttp_overview_fails(status))

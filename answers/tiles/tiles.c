@@ -276,8 +276,8 @@ static ttape_status try_instants(struct ttape_tile *t, const struct ttp_loaded *
     return status;
 }
 
-static ttape_status decode(struct ttape_tile *t, const struct ttp_segment_entry *seg,
-                           ttape_error *err)
+static ttape_status decode_segment(struct ttape_tile *t, const struct ttp_segment_entry *seg,
+                                   ttape_error *err)
 {
     struct ttp_loaded *p;
     TTP_TRY(ttp_loaded_get(t->decoder, seg->partition, TTP_STAGE_EVENTS, &p, err));
@@ -299,7 +299,7 @@ static ttape_status add_segment(struct ttape_tile *t, const struct ttp_segment_e
     else
         TTP_TRY(try_instants(t, p, number, &done, err));
     if (!done && (t->options.sources & TTAPE_TILE_FROM_EVENTS) != 0 && !t->trial.goes_on) {
-        TTP_TRY(decode(t, seg, err));
+        TTP_TRY(decode_segment(t, seg, err));
         done = true;
     }
     if (!done && t->trial.goes_on && has_same_axis(t, p)) /* what is behind all is not looked at */

@@ -169,7 +169,7 @@ static void enter_frame(struct ttp_scan *s, uint32_t symbol, bool is_call)
 
 /* `frames` end at this event, which leaves all of them so, or all but the outermost (an exit
  * across); true where the child is one of them. */
-static bool leave(struct ttp_scan *s, uint32_t frames, uint8_t kind, bool is_across)
+static bool leave_frames(struct ttp_scan *s, uint32_t frames, uint8_t kind, bool is_across)
 {
     bool had_child = s->depth != 0;
     if (frames > s->depth && !s->root) {
@@ -234,8 +234,8 @@ static bool take_event(struct ttp_scan *s, const struct ttp_loaded *p, uint32_t 
     if (v->before != 0) {
         bool unwinds = p->end_count != 0 && ttp_code_unwinds(v, -2);
         uint32_t kind = unwinds ? ttp_loaded_unwind_kind(p, s->event) : TTAPE_UNWIND_LEFT;
-        return leave(s, (uint32_t)-v->before, (uint8_t)kind,
-                     v->event_class == TTP_CLASS_EXIT_ACROSS);
+        return leave_frames(s, (uint32_t)-v->before, (uint8_t)kind,
+                            v->event_class == TTP_CLASS_EXIT_ACROSS);
     }
     if (v->after != 0)
         enter_frame(s, code >> 1, v->event_class == TTP_CLASS_ENTER);

@@ -133,8 +133,8 @@ static void add_start(struct ttp_span *s, const struct ttp_outline *o,
 
 /* ---- following ---- */
 
-static ttape_status follow(struct ttape_tree *tree, struct ttp_span *s, uint32_t ordinal,
-                           int64_t *known, ttape_error *err)
+static ttape_status follow_span(struct ttape_tree *tree, struct ttp_span *s, uint32_t ordinal,
+                                int64_t *known, ttape_error *err)
 {
     const struct ttp_outline *o;
     const struct ttp_tree_segment *g;
@@ -223,12 +223,12 @@ ttape_status ttp_tree_span(struct ttape_tree *tree, const ttape_node_id *id, str
              s->from_start ? ttp_tree_start_frame(o, g, number) : ttp_tree_end_frame(o, g, number),
              g);
     if (s->from_start) {
-        TTP_TRY(follow(tree, s, s->first, &known, err));
+        TTP_TRY(follow_span(tree, s, s->first, &known, err));
     } else {
         if (s->level < ttp_tree_stay_height(o, g, s->stack))
             return no_frame(err);
         add_start(s, o, g, number, &known);
-        TTP_TRY(follow(tree, s, s->first + 1, &known, err));
+        TTP_TRY(follow_span(tree, s, s->first + 1, &known, err));
     }
     s->node.time_ns = ttp_between(s->node.start_ns, s->node.end_ns);
     s->node.pruned.time_ns = ttp_minus(s->node.time_ns, known);

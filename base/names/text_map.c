@@ -22,8 +22,8 @@ static uint64_t hash_of(const struct ttp_text_map *map, const void *key, size_t 
     return ttp_mix64(hash.low ^ hash.high);
 }
 
-static struct ttp_text_slot *probe(const struct ttp_text_map *map, const void *key,
-                                   size_t size_bytes, uint64_t hash)
+static struct ttp_text_slot *probe_slot(const struct ttp_text_map *map, const void *key,
+                                        size_t size_bytes, uint64_t hash)
 {
     size_t at = (size_t)hash & (map->capacity - 1);
     for (;; at = (at + 1) & (map->capacity - 1)) {
@@ -45,7 +45,7 @@ static bool grow(struct ttp_region *region, struct ttp_text_map *map)
     for (size_t i = 0; i < map->capacity; i++) {
         struct ttp_text_slot *old = &map->slots[i];
         if (old->key != NULL)
-            *probe(&bigger, old->key, old->size_bytes, old->hash) = *old;
+            *probe_slot(&bigger, old->key, old->size_bytes, old->hash) = *old;
     }
     ttp_region_give(region, map->slots);
     *map = bigger;
@@ -60,7 +60,7 @@ uint32_t *ttp_text_map_at(struct ttp_region *region, struct ttp_text_map *map, c
     if ((map->count + 1) * 2 > map->capacity && !grow(region, map))
         return &map->lost;
     uint64_t hash = hash_of(map, key, size_bytes);
-    struct ttp_text_slot *slot = probe(map, key, size_bytes, hash);
+    struct ttp_text_slot *slot = probe_slot(map, key, size_bytes, hash);
     *is_new = slot->key == NULL;
     if (!*is_new)
         return &slot->number;

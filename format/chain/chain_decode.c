@@ -85,7 +85,7 @@ static void stand_on(struct ttp_chain_decoder *d, uint32_t node)
     x->caller = d->nodes[d->nodes[node].below].value;
 }
 
-static void push(struct ttp_chain_decoder *d, uint32_t value)
+static void push_value(struct ttp_chain_decoder *d, uint32_t value)
 {
     d->nodes[d->node_count] = (struct ttp_chain_node){value, d->top};
     d->top = d->node_count++;
@@ -101,7 +101,7 @@ static bool start_segment(struct ttp_chain_decoder *d, uint32_t s)
         if (top == NULL)
             return false;
         d->top = *top;
-        push(d, out->open[i] + 1);
+        push_value(d, out->open[i] + 1);
         *top = d->top;
     }
     d->stack = out->start_stack[s];
@@ -135,8 +135,8 @@ static uint32_t below(struct ttp_chain_decoder *d, uint64_t frames, const char *
     return node;
 }
 
-static void settle(struct ttp_chain_decoder *d, struct ttp_chain_context *x,
-                   const struct ttp_chain_lesson *lesson, uint32_t token, uint32_t value)
+static void settle_context(struct ttp_chain_decoder *d, struct ttp_chain_context *x,
+                           const struct ttp_chain_lesson *lesson, uint32_t token, uint32_t value)
 {
     /* A trusted token has nothing left to learn. */
     if ((lesson->levels | lesson->functions | lesson->chains) != 0)
@@ -159,10 +159,10 @@ static void take_symbol(struct ttp_chain_decoder *d, const struct ttp_chain_choi
     put_code(d, (t->value - 1) << 1);
     if (d->counter != NULL)
         ttp_chain_count_call(d, x->frame, t->value - 1, 1);
-    settle(d, x, &t->lesson, t->token, t->value);
+    settle_context(d, x, &t->lesson, t->token, t->value);
     if (ttp_class_pushes(s.event_class)) {
         ttp_chain_context_init(x, t->value, x->frame, false);
-        push(d, t->value);
+        push_value(d, t->value);
         return;
     }
     uint32_t node = d->top, *top;
@@ -188,7 +188,7 @@ static void take_symbol(struct ttp_chain_decoder *d, const struct ttp_chain_choi
 static void take_close(struct ttp_chain_decoder *d, const struct ttp_chain_choice *t)
 {
     put_code(d, (d->levels[0].context.frame - 1) << 1 | 1);
-    settle(d, &d->levels[0].context, &t->lesson, TTP_CHAIN_CLOSE, 0);
+    settle_context(d, &d->levels[0].context, &t->lesson, TTP_CHAIN_CLOSE, 0);
     stand_on(d, d->nodes[d->top].below);
 }
 
@@ -264,7 +264,7 @@ static void take_chain(struct ttp_chain_decoder *d, struct ttp_chain_level *leve
 {
     uint32_t chain = t->token - TTP_CHAIN_FIRST;
     struct ttp_chain_span span = d->spans[chain];
-    settle(d, &level->context, &t->lesson, t->token, t->value);
+    settle_context(d, &level->context, &t->lesson, t->token, t->value);
     fetch_next(d, &level->context);
     if (span.start == TTP_CHAIN_NONE) {
         if (!expand(d, chain)) {
@@ -309,7 +309,7 @@ static void add_chain(struct ttp_chain_decoder *d, struct ttp_chain_level *level
     if (d->recorder != NULL)
         record_body(d->recorder, id, body != NULL ? body->first_child : d->recorder->open_count);
     add_child(d, level, id);
-    settle(d, &level->context, lesson, TTP_CHAIN_FIRST + id, value);
+    settle_context(d, &level->context, lesson, TTP_CHAIN_FIRST + id, value);
 }
 
 /* A new chain's first event; returns the level on which decoding goes on. */
@@ -401,8 +401,8 @@ static bool decode_segment(struct ttp_chain_decoder *d, uint32_t s)
     return d->coder.rule == NULL;
 }
 
-static ttape_status fail(const struct ttp_chain_decoder *d, const uint8_t *header,
-                         const uint8_t *data, ttape_error *err)
+static ttape_status refuse_input(const struct ttp_chain_decoder *d, const uint8_t *header,
+                                 const uint8_t *data, ttape_error *err)
 {
     const struct ttp_decoder *h = &d->coder.port[TTP_PORT_HEADER].dec;
     const struct ttp_decoder *p = &d->coder.port[TTP_PORT_DATA].dec;
@@ -448,7 +448,7 @@ ttape_status ttp_chain_decode_all(struct ttp_chain_decoder *d, struct ttp_bytes 
         ttp_chain_calls_start(d);
     for (uint32_t s = 0; s < out->segment_count && d->coder.rule == NULL; s++)
         (void)decode_segment(d, s);
-    TTP_TRY(fail(d, header.data, data.data, err));
+    TTP_TRY(refuse_input(d, header.data, data.data, err));
     out->symbol_count = d->coder.view.model->symbol_count;
     return TTAPE_OK;
 }

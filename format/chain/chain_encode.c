@@ -98,7 +98,7 @@ size_t ttp_chain_encode_workspace(uint32_t event_count, uint32_t symbol_count,
 
 /* --- pass 1 --- */
 
-static void push(struct encoder *e, uint32_t symbol)
+static void push_symbol(struct encoder *e, uint32_t symbol)
 {
     e->pending[e->pending_count] = SPINE | symbol;
     e->link[e->pending_count] = e->top;
@@ -112,7 +112,7 @@ static void spine_token(struct encoder *e, uint32_t token)
     e->spine_end = e->pending_count;
 }
 
-static void pop(struct encoder *e, uint64_t frames)
+static void pop_frames(struct encoder *e, uint64_t frames)
 {
     for (; frames != 0 && e->top != 0; frames--)
         e->top = e->link[e->top];
@@ -129,7 +129,7 @@ static bool start_segment(struct encoder *e, uint32_t s)
         if (top == NULL)
             return false;
         e->top = *top;
-        push(e, in->open[i]);
+        push_symbol(e, in->open[i]);
         *top = e->top;
     }
     uint32_t *top = ttp_chain_stack_top(&e->stacks, in->start_stack[s]);
@@ -148,12 +148,12 @@ static bool take_special(struct encoder *e, uint32_t symbol, uint32_t *stack)
     uint32_t argument = e->in->symbols[symbol].argument, *top;
     switch (e->in->symbols[symbol].event_class) {
     case TTP_CLASS_OPEN:
-        push(e, symbol);
+        push_symbol(e, symbol);
         e->spine_end = e->pending_count;
         e->stats.calls++;
         return true;
-    case TTP_CLASS_UNWIND: pop(e, argument); break;
-    case TTP_CLASS_EXIT_ACROSS: pop(e, (uint64_t)argument + 1); break;
+    case TTP_CLASS_UNWIND: pop_frames(e, argument); break;
+    case TTP_CLASS_EXIT_ACROSS: pop_frames(e, (uint64_t)argument + 1); break;
     case TTP_CLASS_SWITCH:
         top = ttp_chain_stack_top(&e->stacks, *stack);
         if (top == NULL)
@@ -287,7 +287,7 @@ static bool intern_segment(struct encoder *e, uint32_t s)
         if (codes[i] & 1) {
             take_close(e, symbol);
         } else if (event_class == TTP_CLASS_ENTER || event_class == TTP_CLASS_SIGNAL) {
-            push(e, symbol);
+            push_symbol(e, symbol);
             e->stats.calls++;
         } else if (ttp_class_chains(event_class)) {
             take_leaf(e, symbol);
@@ -300,8 +300,8 @@ static bool intern_segment(struct encoder *e, uint32_t s)
 
 /* --- pass 2 --- */
 
-static void settle(struct encoder *e, struct ttp_chain_context *x,
-                   const struct ttp_chain_lesson *lesson, uint32_t token, uint32_t value)
+static void settle_context(struct encoder *e, struct ttp_chain_context *x,
+                           const struct ttp_chain_lesson *lesson, uint32_t token, uint32_t value)
 {
     ttp_chain_learn_token(&e->coder, lesson, token, value);
     ttp_chain_context_advance(x, token, value);
@@ -327,7 +327,7 @@ static bool emit(struct encoder *e, struct level *level, uint32_t token, uint32_
         }
         token = TTP_CHAIN_FIRST + ttp_chain_add(&e->coder, value - 1, 0);
     }
-    settle(e, &level->context, &t.lesson, token, value);
+    settle_context(e, &level->context, &t.lesson, token, value);
     return true;
 }
 
@@ -375,7 +375,7 @@ static void define(struct encoder *e, uint32_t chain)
         uint32_t id = ttp_chain_add(&e->coder, value - 1, 0);
         e->known[level->chain] = id;
         level--;
-        settle(e, &level->context, &level->lesson, TTP_CHAIN_FIRST + id, value);
+        settle_context(e, &level->context, &level->lesson, TTP_CHAIN_FIRST + id, value);
     }
 }
 

@@ -34,7 +34,7 @@ static ttape_status bad_path(const struct ttp_reader_cursor *c, const char *rule
 }
 
 /* Each path, as each link, takes two bytes at least. */
-static bool fits(const struct ttp_reader_cursor *c, uint64_t count)
+static bool fits_section(const struct ttp_reader_cursor *c, uint64_t count)
 {
     return !c->bad && count <= ttp_reader_left(c) / 2;
 }
@@ -43,7 +43,7 @@ ttape_status ttp_paths_read_range(struct ttp_reader_cursor *c, uint32_t *first, 
                                   ttape_error *err)
 {
     uint64_t f = ttp_read_varint(c), n = ttp_read_varint(c);
-    if (!fits(c, n) || f == 0 || f >= TTP_MAX_SITES || n > TTP_MAX_SITES - f)
+    if (!fits_section(c, n) || f == 0 || f >= TTP_MAX_SITES || n > TTP_MAX_SITES - f)
         return bad_path(c, "F-PTH-01", "a path table's range of ids is out of bounds", err);
     *first = (uint32_t)f;
     *count = (uint32_t)n;
@@ -73,7 +73,7 @@ ttape_status ttp_path_read_frame(struct ttp_reader_cursor *c, struct ttp_path_ro
 ttape_status ttp_links_read_count(struct ttp_reader_cursor *c, uint32_t *count, ttape_error *err)
 {
     uint64_t n = ttp_read_varint(c);
-    if (!fits(c, n) || n > TTP_MAX_SITES)
+    if (!fits_section(c, n) || n > TTP_MAX_SITES)
         return bad_path(c, "F-PTH-05", "a path table is too short for its links", err);
     *count = (uint32_t)n;
     return TTAPE_OK;

@@ -13,7 +13,7 @@ struct reading {
 
 #define RULE "F-OVR-13"
 
-static bool fits(int64_t first, uint64_t count, uint32_t exponent)
+static bool fits_exponent(int64_t first, uint64_t count, uint32_t exponent)
 {
     int64_t most = INT64_MAX >> exponent;
     return first >= INT64_MIN >> exponent &&
@@ -32,7 +32,7 @@ static ttape_status read_head(struct reading *all, struct ttp_merged_series *one
         return ttp_instant_refuse(r, RULE, "an exponent is above 63");
     int64_t tick = all->first_ticks[all->refs[one->first_ref].partition];
     first = (int64_t)((uint64_t)first + (uint64_t)(tick >> exponent));
-    if (!fits(first, count, (uint32_t)exponent))
+    if (!fits_exponent(first, count, (uint32_t)exponent))
         return ttp_instant_refuse(r, RULE, "a tick does not fit 64 bits");
     if (count > TTP_INSTANTS_MOST - out->instant_count)
         return ttp_instant_refuse(r, "F-OVR-14", "too many instants of an overview");

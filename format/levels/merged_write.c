@@ -102,9 +102,9 @@ void ttp_merged_choose(const struct ttp_merged_in *in, uint32_t wanted,
 
 /* ---- writing ---- */
 
-static void push(struct merging *w, struct ttp_symbol frame) { w->stack[w->top++] = frame; }
+static void push_frame(struct merging *w, struct ttp_symbol frame) { w->stack[w->top++] = frame; }
 
-static void pop(struct merging *w, uint32_t kept)
+static void pop_frames(struct merging *w, uint32_t kept)
 {
     w->top = kept;
     w->low = kept < w->low ? kept : w->low;
@@ -143,14 +143,14 @@ static void pass_segment(struct merging *w, uint32_t ref, uint32_t exponent)
     for (uint32_t i = 0; i < known->count; i++) {
         const struct ttp_instant *at = &from->instants[known->start + i];
         int64_t number = known->first + i;
-        pop(w, at->kept);
+        pop_frames(w, at->kept);
         for (uint32_t k = 0; k < at->added; k++)
-            push(w, from->frames[at->first + k]);
+            push_frame(w, from->frames[at->first + k]);
         w->has_gap = w->has_gap || at->has_gap;
         if ((uint64_t)(number >> skip) << skip == (uint64_t)number)
             write_instant(w);
     }
-    pop(w, known->kept);
+    pop_frames(w, known->kept);
     w->has_gap = w->has_gap || known->has_gap;
 }
 
@@ -161,7 +161,7 @@ static void open_frames(struct merging *w, uint32_t ref)
     const struct ttp_segment *g = segment_at(w->in, ref);
     for (uint32_t i = w->top; i < g->start.frame_count; i++) {
         const struct ttp_frame *frame = &segments->start_frames[g->start.frame_start + i];
-        push(w, (struct ttp_symbol){frame->argument, frame->event_class});
+        push_frame(w, (struct ttp_symbol){frame->argument, frame->event_class});
     }
 }
 

@@ -96,14 +96,14 @@ static ttape_status stack_add(struct check *c, uint32_t number, uint32_t event, 
     return TTAPE_OK;
 }
 
-static void push(struct check *c, struct stack *stack, uint32_t symbol)
+static void push_symbol(struct check *c, struct stack *stack, uint32_t symbol)
 {
     c->frames[c->frame_count] = (struct frame){symbol, stack->top};
     stack->top = c->frame_count++;
     stack->depth++;
 }
 
-static void pop(struct check *c, struct stack *stack)
+static void pop_frame(struct check *c, struct stack *stack)
 {
     if (stack->top == c->frame_count - 1)
         c->frame_count--;
@@ -137,7 +137,7 @@ static ttape_status segment_start(struct check *c, uint32_t segment, void *ws, t
         stacks_sort(c);
     c->frames = (struct frame *)(void *)(c->stacks + c->stack_count);
     for (uint32_t i = o->open_start[segment]; i < o->open_start[segment + 1]; i++)
-        push(c, stack_find(c, o->open_stack[i]), o->open[i]);
+        push_symbol(c, stack_find(c, o->open_stack[i]), o->open[i]);
     c->running = stack_find(c, o->start_stack[segment]);
     c->min_depth = c->max_depth = c->running->depth;
     return TTAPE_OK;
@@ -149,7 +149,7 @@ static ttape_status check_close(struct check *c, uint32_t symbol, uint32_t event
         return corrupt(err, "O-CHK-03", event, "end of what cannot be entered");
     if (c->running->top == NO_FRAME || c->frames[c->running->top].symbol != symbol)
         return corrupt(err, "O-CHK-03", event, "end of a frame that is not on top of its stack");
-    pop(c, c->running);
+    pop_frame(c, c->running);
     return TTAPE_OK;
 }
 
@@ -163,7 +163,7 @@ static ttape_status check_unwind(struct check *c, uint32_t n, bool across, uint3
         return corrupt(err, across ? "O-CHK-05" : "O-CHK-04", event,
                        "unwinding no frames, or more than are open");
     while (frames-- > 0)
-        pop(c, c->running);
+        pop_frame(c, c->running);
     return TTAPE_OK;
 }
 
@@ -175,7 +175,7 @@ static ttape_status check_event(struct check *c, uint32_t event, ttape_error *er
     if (code & 1)
         return check_close(c, code >> 1, event, err);
     if (ttp_class_pushes(symbol.event_class))
-        push(c, c->running, code >> 1);
+        push_symbol(c, c->running, code >> 1);
     else if (symbol.event_class == TTP_CLASS_UNWIND)
         return check_unwind(c, symbol.argument, false, event, err);
     else if (symbol.event_class == TTP_CLASS_EXIT_ACROSS)

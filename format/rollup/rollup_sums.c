@@ -166,7 +166,7 @@ void ttp_rollup_write_sums(struct ttp_writer_cursor *c, const struct ttp_rollup_
     }
 }
 
-static bool fits(const struct ttp_rollup_number *n, unsigned kind)
+static bool fits_kind(const struct ttp_rollup_number *n, unsigned kind)
 {
     switch (kind) {
     case TTP_ROLLUP_TIME: return fits_128(n);
@@ -196,7 +196,7 @@ static struct ttp_rollup_number read_number(struct ttp_reader_cursor *c, unsigne
     struct ttp_rollup_number wide = read_wide(c);
     if (is_signed(kind))
         wide = unzigzag(&wide);
-    c->bad = c->bad || !fits(&wide, kind);
+    c->bad = c->bad || !fits_kind(&wide, kind);
     return wide;
 }
 

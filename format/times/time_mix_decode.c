@@ -196,9 +196,9 @@ static uint32_t event_of_block(uint32_t block, uint32_t event_count)
     return event < event_count ? (uint32_t)event : event_count;
 }
 
-static ttape_status decode(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
-                           bool phased, struct ttp_bytes data, struct ttp_workspace workspace,
-                           ttape_error *err)
+static ttape_status decode_range(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
+                                 bool phased, struct ttp_bytes data, struct ttp_workspace workspace,
+                                 ttape_error *err)
 {
     uint32_t period = 0;
     uint8_t length[TTP_MIX_SYMBOLS];
@@ -240,12 +240,12 @@ ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uin
                                  struct ttp_bytes data, struct ttp_workspace workspace,
                                  ttape_error *err)
 {
-    return decode(io, first_block, block_count, false, data, workspace, err);
+    return decode_range(io, first_block, block_count, false, data, workspace, err);
 }
 
 ttape_status ttp_time_phase_decode(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
                                    struct ttp_bytes data, struct ttp_workspace workspace,
                                    ttape_error *err)
 {
-    return decode(io, first_block, block_count, true, data, workspace, err);
+    return decode_range(io, first_block, block_count, true, data, workspace, err);
 }

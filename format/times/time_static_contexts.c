@@ -132,7 +132,7 @@ static __attribute__((noinline)) uint32_t step(struct ttp_sta_contexts *c, uint3
     return found;
 }
 
-static void start(struct ttp_sta_contexts *c, uint32_t order)
+static void start_contexts(struct ttp_sta_contexts *c, uint32_t order)
 {
     memset(c->hash, 0, sizeof(*c->hash) << c->hash_bits);
     c->order = order;
@@ -155,8 +155,8 @@ static inline uint16_t history_of(const struct ttp_sta_contexts *c, uint32_t nod
 /* A node's children never change: what followed the same history with the same codes went through
  * the same nodes. So the events from `i` on take theirs from those from `before` on, which have
  * nodes already, as long as the codes agree. Returns how many, whole pieces only. */
-static inline uint32_t follow(struct ttp_sta_contexts *c, const uint32_t *codes, uint16_t *node_of,
-                              uint32_t before, uint32_t i, uint32_t end)
+static inline uint32_t follow_codes(struct ttp_sta_contexts *c, const uint32_t *codes,
+                                    uint16_t *node_of, uint32_t before, uint32_t i, uint32_t end)
 {
     uint32_t *count = c->count, first = i;
     if (i - before < PIECE)
@@ -190,7 +190,7 @@ static void run_segment(struct ttp_sta_contexts *c, const uint32_t *codes, uint3
             next->from = history_of(c, node);
             next->at = i;
         } else if (next->at >= begin) { /* what another segment's end is followed by says nothing */
-            uint32_t length = follow(c, codes, node_of, next->at, i, end);
+            uint32_t length = follow_codes(c, codes, node_of, next->at, i, end);
             next->at = i;
             if (length != 0) {
                 i += length - 1;
@@ -209,7 +209,7 @@ bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *ti
                           uint16_t *node_of)
 {
     uint64_t most_probes = ((uint64_t)times->event_count + TTP_STA_NODES_MAX) * PROBES_PER_EVENT;
-    start(c, order);
+    start_contexts(c, order);
     for (uint32_t s = 0; s < times->segment_count; s++) {
         run_segment(c, times->codes, times->segment_start[s], times->segment_start[s + 1],
                     most_probes, node_of);

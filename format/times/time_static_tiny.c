@@ -119,7 +119,7 @@ static bool code_delta(struct coder *c, struct tiny *t, uint32_t before, uint32_
     return true;
 }
 
-static void start(struct tiny *t)
+static void start_tiny(struct tiny *t)
 {
     ttp_prob_init(t->all, offsetof(struct tiny, code) / sizeof *t->all, TTP_PROB_HALF);
     memset(t->has_code, 0, sizeof *t - offsetof(struct tiny, has_code));
@@ -135,7 +135,7 @@ size_t ttp_sta_tiny_encode(const struct ttp_times *in, void *workspace, uint8_t 
     struct coder c = {&e, NULL};
     uint32_t wide_at = 0;
     out[0] = TTP_STA_FORM_TINY;
-    start(t);
+    start_tiny(t);
     for (uint32_t s = 0; s < in->segment_count; s++) {
         uint32_t before = UINT32_MAX;
         for (uint32_t i = in->segment_start[s]; i < in->segment_start[s + 1]; i++) {
@@ -155,7 +155,7 @@ bool ttp_sta_tiny_decode(struct ttp_times *io, void *workspace, const uint8_t *d
     struct tiny *t = workspace;
     struct ttp_decoder d = ttp_decoder_init(data, size_bytes);
     struct coder c = {NULL, &d};
-    start(t);
+    start_tiny(t);
     for (uint32_t s = 0; s < io->segment_count; s++) {
         uint32_t before = UINT32_MAX;
         for (uint32_t i = io->segment_start[s]; i < io->segment_start[s + 1]; i++) {

@@ -16,8 +16,8 @@ static uint32_t before_in_scope(const ttape_reader *r, uint32_t partition)
 }
 
 /* One that does not hold is left out. */
-static ttape_status copy(ttape_writer *w, struct ttp_trace_decoder *d, struct ttp_scope *to,
-                         uint32_t number, ttape_error *err)
+static ttape_status copy_overview(ttape_writer *w, struct ttp_trace_decoder *d,
+                                  struct ttp_scope *to, uint32_t number, ttape_error *err)
 {
     struct ttp_read_overview o;
     ttape_error problem = {0};
@@ -48,6 +48,6 @@ ttape_status ttp_copied_overview(ttape_writer *w, struct ttp_trace_decoder *d, s
     for (; number < d->reader->overview_count && d->reader->overviews[number].end == partition + 1;
          number++)
         if (d->reader->overviews[number].scope == d->reader->partitions[partition].scope)
-            TTP_TRY(copy(w, d, to, number, err));
+            TTP_TRY(copy_overview(w, d, to, number, err));
     return TTAPE_OK;
 }

@@ -372,8 +372,8 @@ static ttape_status take_failure(const struct filtering *f, ttape_status status,
     return TTAPE_OK;
 }
 
-static ttape_status walk(struct filtering *f, const uint32_t *streams, uint32_t count,
-                         bool is_looking, uint64_t all)
+static ttape_status walk_streams(struct filtering *f, const uint32_t *streams, uint32_t count,
+                                 bool is_looking, uint64_t all)
 {
     const ttape_call_options options = {.size = sizeof options,
                                         .streams = streams,
@@ -418,7 +418,7 @@ static ttape_status filter_scopes(struct filtering *f, bool is_looking)
                 streams[count++] = i;
         }
         if (count > 0)
-            status = walk(f, streams, count, is_looking, info.event_count);
+            status = walk_streams(f, streams, count, is_looking, info.event_count);
         if (status == TTAPE_OK && !is_looking)
             status = ttp_seal(f->out.writer, f->err);
     }
@@ -426,9 +426,9 @@ static ttape_status filter_scopes(struct filtering *f, bool is_looking)
     return status;
 }
 
-static ttape_status check(const ttape_writer *writer, const ttape_reader *reader,
-                          const ttape_filtering *filtering, ttape_filtering *taken,
-                          ttape_error *err)
+static ttape_status check_traces(const ttape_writer *writer, const ttape_reader *reader,
+                                 const ttape_filtering *filtering, ttape_filtering *taken,
+                                 ttape_error *err)
 {
     *taken = (ttape_filtering){.size = sizeof *taken};
     if (filtering != NULL)
@@ -447,7 +447,7 @@ ttape_status ttape_copy_filtered(ttape_writer *writer, ttape_reader *reader,
 {
     ttape_filtering taken;
     ttape_error own = {0};
-    TTP_TRY(check(writer, reader, filtering, &taken, err));
+    TTP_TRY(check_traces(writer, reader, filtering, &taken, err));
     TTP_TRY(ttp_writer_check(writer, err));
     struct filtering f = {.reader = reader, .err = err != NULL ? err : &own};
     f.region = ttp_region_of(taken.memory_bytes);

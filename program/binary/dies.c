@@ -16,7 +16,7 @@ bool tool_die_holds_code(int tag)
            tag == DW_TAG_class_type;
 }
 
-static bool walk(struct walking *walking, Dwarf_Die *parent, unsigned depth)
+static bool walk_children(struct walking *walking, Dwarf_Die *parent, unsigned depth)
 {
     Dwarf_Die die;
     if (depth == TOOL_DIES_DEPTH_MAX || dwarf_child(parent, &die) != 0)
@@ -24,7 +24,7 @@ static bool walk(struct walking *walking, Dwarf_Die *parent, unsigned depth)
     do {
         if (walking->left-- == 0 || !walking->look(walking->context, &walking->unit, &die))
             return false;
-        if (tool_die_holds_code(dwarf_tag(&die)) && !walk(walking, &die, depth + 1))
+        if (tool_die_holds_code(dwarf_tag(&die)) && !walk_children(walking, &die, depth + 1))
             return false;
     } while (dwarf_siblingof(&die, &die) == 0);
     return true;
@@ -40,7 +40,7 @@ void tool_dies_walk(Dwarf *dwarf, tool_die_look look, void *context)
            next > offset) {
         if (dwarf_offdie(dwarf, offset + header_bytes, &walking.unit) != NULL &&
             dwarf_tag(&walking.unit) == DW_TAG_compile_unit)
-            goes_on = walk(&walking, &walking.unit, 0);
+            goes_on = walk_children(&walking, &walking.unit, 0);
         offset = next;
     }
 }

@@ -143,7 +143,7 @@ static bool next_folder(const struct tool_elf_where *where, size_t *at, const ch
     return (*at)++ <= where->debug_folder_count;
 }
 
-static bool fits(int length) { return length > 0 && (size_t)length < TOOL_ELF_PATH_MAX; }
+static bool fits_path(int length) { return length > 0 && (size_t)length < TOOL_ELF_PATH_MAX; }
 
 static void put_hex(const struct wanted_file *wanted, char *hex)
 {
@@ -162,8 +162,8 @@ static bool find_by_id(const struct tool_elf_where *where, const struct wanted_f
     put_hex(wanted, hex);
     for (size_t at = 0; next_folder(where, &at, &root, &folder);) {
         for (size_t i = 0; i < 2; i++)
-            if (fits(snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2,
-                              endings[i])) &&
+            if (fits_path(snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", folder, hex,
+                                   hex + 2, endings[i])) &&
                 open_wanted(found, root, path, wanted) == NULL)
                 return true;
     }
@@ -179,7 +179,7 @@ static bool find_fetched(const struct tool_elf_where *where, const struct wanted
         wanted->build_id_bytes > TOOL_BUILD_ID_BYTES_MAX)
         return false;
     put_hex(wanted, hex);
-    return fits(snprintf(path, sizeof(path), "%s/%s/debuginfo", where->fetched, hex)) &&
+    return fits_path(snprintf(path, sizeof(path), "%s/%s/debuginfo", where->fetched, hex)) &&
            open_wanted(found, NULL, path, wanted) == NULL;
 }
 
@@ -187,7 +187,7 @@ static bool try_name(const char *root, const char *folder, const char *below, co
                      const struct wanted_file *wanted, struct tool_elf_file *found)
 {
     char path[TOOL_ELF_PATH_MAX];
-    return fits(snprintf(path, sizeof(path), "%s%s/%s", folder, below, name)) &&
+    return fits_path(snprintf(path, sizeof(path), "%s%s/%s", folder, below, name)) &&
            open_wanted(found, root, path, wanted) == NULL;
 }
 

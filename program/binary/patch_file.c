@@ -7,14 +7,15 @@
 #include "program/binary/patch/patchable.h"
 #include "program/binary/plan_code.h"
 
-static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count, uint64_t each)
+static bool holds_section(const struct ttp_patch_head *head, uint64_t at, uint64_t count,
+                          uint64_t each)
 {
     return at % 8 == 0 && at >= sizeof *head && at <= head->total_bytes &&
            count <= (head->total_bytes - at) / each;
 }
 
 /* Is it a patch plan of this version, and does each function have its probes? */
-static bool check(struct tool_patch_given *given, uint64_t magic)
+static bool check_given(struct tool_patch_given *given, uint64_t magic)
 {
     struct ttp_patch_head *head = &given->head;
     uint64_t next = 0;
@@ -23,10 +24,11 @@ static bool check(struct tool_patch_given *given, uint64_t magic)
     memcpy(head, given->bytes, sizeof *head);
     if (head->magic != magic || head->version != TTP_PATCH_VERSION ||
         head->head_bytes != sizeof *head || head->total_bytes != given->size_bytes ||
-        !holds(head, head->functions_at, head->function_count, sizeof(struct ttp_patch_function)) ||
-        !holds(head, head->probes_at, head->probe_count, sizeof(struct ttp_patch_probe)) ||
-        !holds(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
-        !holds(head, head->bytes_at, head->byte_count, 1))
+        !holds_section(head, head->functions_at, head->function_count,
+                       sizeof(struct ttp_patch_function)) ||
+        !holds_section(head, head->probes_at, head->probe_count, sizeof(struct ttp_patch_probe)) ||
+        !holds_section(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
+        !holds_section(head, head->bytes_at, head->byte_count, 1))
         return false;
     for (uint32_t i = 0; i < head->function_count; i++) {
         struct ttp_patch_function function = tool_patch_function_at(given, i);
@@ -54,7 +56,7 @@ static bool find_patch(const struct tool_plan_wish *wish, const struct tool_plan
         return false;
     given->bytes =
         tool_plan_read(wish->cache, given->name, TTP_PATCH_BYTES_MAX, &given->size_bytes);
-    if (check(given, TTP_PATCH_MAGIC) &&
+    if (check_given(given, TTP_PATCH_MAGIC) &&
         memcmp(given->head.content, module->content, sizeof module->content) == 0)
         return true;
     drop_bytes(given);
@@ -70,15 +72,15 @@ static const char *make_patch(struct tool_plan_module *module, struct tool_patch
         reason = tool_patch_open(&patch, &code.code);
     if (reason == NULL)
         reason = tool_patch_make(&patch, module->content, &given->bytes, &given->size_bytes);
-    if (reason == NULL && !check(given, TTP_PATCH_MAGIC))
+    if (reason == NULL && !check_given(given, TTP_PATCH_MAGIC))
         reason = "its patch plan is damaged";
     tool_patch_close(&patch);
     tool_plan_code_close(&code);
     return reason;
 }
 
-static const char *give(const struct tool_plan_wish *wish, struct tool_plan_module *module,
-                        struct tool_patch_given *given)
+static const char *give_wish(const struct tool_plan_wish *wish, struct tool_plan_module *module,
+                             struct tool_patch_given *given)
 {
     const char *reason = NULL;
     given->was_cached =
@@ -102,7 +104,7 @@ const char *tool_patch_give(const struct tool_plan_wish *wish, struct tool_patch
     *given = (struct tool_patch_given){0};
     const char *reason = tool_plan_module_open(&module, wish->path);
     if (reason == NULL)
-        reason = give(wish, &module, given);
+        reason = give_wish(wish, &module, given);
     tool_plan_module_close(&module);
     return reason;
 }
@@ -126,7 +128,7 @@ static const char *make_inlined(struct tool_plan_module *module, const struct tt
         reason = tool_patch_inlined(&patch, chosen, copies, count);
     if (reason == NULL)
         reason = tool_patch_make(&patch, module->content, &given->bytes, &given->size_bytes);
-    if (reason == NULL && !check(given, TTP_INLINED_MAGIC))
+    if (reason == NULL && !check_given(given, TTP_INLINED_MAGIC))
         reason = "its patch plan is damaged";
     tool_patch_close(&patch);
     tool_plan_code_close(&code);

@@ -36,7 +36,7 @@ struct line_starts {
     char sent[SENT_BYTES];
 };
 
-static void flush(struct line_starts *s)
+static void flush_starts(struct line_starts *s)
 {
     s->is_over = s->is_over || !tool_child_send(s->fd, s->sent, s->used, 0);
     s->used = 0;
@@ -48,7 +48,7 @@ static void put_line(struct line_starts *s, uint64_t address, uint32_t line, con
     bool is_same = memcmp(s->file, file, size) == 0 && s->file[size] == '\0';
     struct entry entry = {address, line, is_same ? 0 : (uint32_t)size};
     if (s->used + sizeof entry + entry.file_bytes > SENT_BYTES)
-        flush(s);
+        flush_starts(s);
     memcpy(s->sent + s->used, &entry, sizeof entry);
     memcpy(s->sent + s->used + sizeof entry, file, entry.file_bytes);
     s->used += sizeof entry + entry.file_bytes;
@@ -103,7 +103,7 @@ static void send_lines(int fd, const void *context)
             put_lines(s, lines, count);
         offset = next;
     }
-    flush(s);
+    flush_starts(s);
 }
 
 /* -- the parent -- */

@@ -40,8 +40,8 @@ static const char *make_plan(struct tool_plan_module *module, struct tool_plan_g
     return reason;
 }
 
-static const char *give(const struct tool_plan_wish *wish, struct tool_plan_module *module,
-                        struct tool_plan_given *given)
+static const char *give_wish(const struct tool_plan_wish *wish, struct tool_plan_module *module,
+                             struct tool_plan_given *given)
 {
     const char *reason = NULL;
     given->was_cached =
@@ -65,7 +65,7 @@ const char *tool_plan_give(const struct tool_plan_wish *wish, struct tool_plan_g
     *given = (struct tool_plan_given){0};
     const char *reason = tool_plan_module_open(&module, wish->path);
     if (reason == NULL)
-        reason = give(wish, &module, given);
+        reason = give_wish(wish, &module, given);
     tool_plan_module_close(&module);
     return reason;
 }

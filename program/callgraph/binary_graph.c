@@ -104,7 +104,7 @@ uint32_t tool_binary_function_of(struct tool_binary_graph *graph, uint32_t machi
 }
 
 /* What a machine function does before a hook has told of any: goes on, or ends at hooked ones. */
-static void step(struct reach *reach, uint32_t machine)
+static void step_machine(struct reach *reach, uint32_t machine)
 {
     struct tool_binary_graph *graph = reach->graph;
     if (graph->machines[machine].is_seen) {
@@ -138,7 +138,7 @@ static void begin_search(struct reach *reach)
 static void go_on(struct reach *reach)
 {
     for (size_t i = 0; i < reach->queue_count && reach->graph->steps_left > 0; i++)
-        step(reach, reach->queue[i]);
+        step_machine(reach, reach->queue[i]);
 }
 
 struct joining {

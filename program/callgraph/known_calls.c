@@ -30,7 +30,7 @@ static void take_call(void *context, const struct tool_symbols_inlined *call)
     known->name_bytes += size + 1;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_calls(const void *a, const void *b)
 {
     const struct tool_known_call *one = a, *other = b;
     return one->place < other->place ? -1 : one->place > other->place;
@@ -43,7 +43,7 @@ void tool_known_calls_read(struct tool_known_calls *known, struct tool_symbols *
     (void)tool_symbols_calls_list(symbols, module, take_call, known);
     tool_symbols_module_release(symbols, module);
     if (known->count > 1)
-        qsort(known->calls, known->count, sizeof *known->calls, compare);
+        qsort(known->calls, known->count, sizeof *known->calls, compare_calls);
 }
 
 static const struct tool_known_call *find_call(const struct tool_known_calls *known, uint64_t place)

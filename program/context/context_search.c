@@ -194,8 +194,8 @@ static bool turns_thrice(const struct tool_search *search, const struct tool_sea
 }
 
 /* A suffix one function longer than `inner` (NONE: than the value itself). */
-static void step(struct running *running, const struct tool_row_next *next, uint32_t inner,
-                 uint64_t value, uint32_t left, uint32_t cost, uint32_t news)
+static void step_row(struct running *running, const struct tool_row_next *next, uint32_t inner,
+                     uint64_t value, uint32_t left, uint32_t cost, uint32_t news)
 {
     struct tool_search *search = running->search;
     uint32_t number = (uint32_t)search->node_count;
@@ -241,7 +241,7 @@ static void expand(struct running *running, uint32_t number)
             return;
         uint32_t cost = node->cost + next.cost, news = (uint32_t)node->news + next.is_new;
         if (cost <= TOOL_SEARCH_COST_MAX && news <= search->options.news_most)
-            step(running, &next, number, node->value, node->left, cost, news);
+            step_row(running, &next, number, node->value, node->left, cost, news);
         whole = next_cost(search, node);
     }
     list(search, number, whole);
@@ -275,7 +275,7 @@ static bool goes_on(struct running *running)
     return !search->is_stopped && !search->region.is_short;
 }
 
-static void follow(struct running *running)
+static void follow_paths(struct running *running)
 {
     uint32_t number;
     while (running->looked <= running->looked_most && !running->is_cut && running->takes_left > 0 &&
@@ -308,7 +308,7 @@ static bool take_deep(void *context, const struct tool_deep_found *found)
     }
     running->looked = found->count - 1;
     list(search, found->count - 1, next_cost(search, &search->nodes[found->count - 1]));
-    follow(running);
+    follow_paths(running);
     return !running->is_any;
 }
 
@@ -359,9 +359,9 @@ bool tool_search_run(struct tool_search *search, uint64_t value, uint32_t depth,
     search->looked = 0;
     for (uint32_t i = 1; i < search->edges->function_count && depth != 0; i++) {
         const struct tool_row_next next = {.function = i, .row = search->outwards.of_function[i]};
-        step(&running, &next, NONE, value, depth, innermost_cost(search, i), 0);
+        step_row(&running, &next, NONE, value, depth, innermost_cost(search, i), 0);
     }
-    follow(&running);
+    follow_paths(&running);
     bool is_cut = running.is_cut || running.takes_left == 0;
     if (!running.is_any && may_be_deep(search, depth))
         search_deep(&running, value, depth);

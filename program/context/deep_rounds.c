@@ -35,7 +35,7 @@ struct rounds {
     struct frame frames[FRAMES];
 };
 
-static void walk(struct rounds *rounds);
+static void walk_rounds(struct rounds *rounds);
 
 /* The suffix of a rest that the table has, by walking the round again. */
 static void find_values(struct rounds *rounds, uint64_t value, uint32_t left)
@@ -51,12 +51,12 @@ static void find_values(struct rounds *rounds, uint64_t value, uint32_t left)
                            .context = rounds->context,
                            .target = &value,
                            .target_left = left};
-    walk(&again);
+    walk_rounds(&again);
     rounds->tried += again.tried;
     rounds->is_over |= again.is_over || ++rounds->hits == HITS_MOST;
 }
 
-static void check(struct rounds *rounds, size_t at)
+static void check_place(struct rounds *rounds, size_t at)
 {
     if (tool_deep_has(rounds->deep, rounds->ring[at % RING]))
         find_values(rounds, rounds->ring[at % RING], rounds->ring_left[at % RING]);
@@ -78,7 +78,7 @@ static void look_up(struct rounds *rounds, uint32_t count)
     }
     size_t at = rounds->ring_count++;
     if (at >= RING)
-        check(rounds, at);
+        check_place(rounds, at);
     rounds->ring[at % RING] = frame->value;
     rounds->ring_left[at % RING] = frame->left;
     __builtin_prefetch(tool_deep_line(rounds->deep, frame->value));
@@ -161,14 +161,14 @@ static void walk_from(struct rounds *rounds, uint32_t function)
     }
 }
 
-static void walk(struct rounds *rounds)
+static void walk_rounds(struct rounds *rounds)
 {
     rounds->frames[0] = (struct frame){.value = rounds->value, .left = rounds->depth};
     for (uint32_t i = 1; i < rounds->deep->edges->function_count && !rounds->is_over; i++)
         walk_from(rounds, i);
     size_t begin = rounds->ring_count < RING ? 0 : rounds->ring_count - RING;
     for (size_t at = begin; at < rounds->ring_count; at++)
-        check(rounds, at);
+        check_place(rounds, at);
     rounds->ring_count = 0;
 }
 
@@ -197,7 +197,7 @@ uint64_t tool_deep_run(const struct tool_deep *deep, uint64_t value, uint32_t de
         rounds.least = rounds.most == least ? 0 : rounds.most;
         rounds.most += ROUND;
         rounds.is_cut = false;
-        walk(&rounds);
+        walk_rounds(&rounds);
     }
     return rounds.looked;
 }

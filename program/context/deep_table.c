@@ -100,7 +100,7 @@ static void take_prefix(struct filling *filling, const struct frame *frame, uint
         (double)filling->chances[frame->cost];
 }
 
-static void fill(struct filling *filling)
+static void fill_table(struct filling *filling)
 {
     struct tool_deep *deep = filling->deep;
     uint32_t depth = 0;
@@ -264,7 +264,7 @@ void tool_deep_open(struct tool_deep *deep, const struct tool_edges *edges,
     deep->rests = ttp_region_take(region, deep->state_count * deep->depths, sizeof *deep->rests);
     if (region->is_short)
         return;
-    fill(&filling);
+    fill_table(&filling);
     cover(&filling);
     weigh_looks(deep);
     tool_way_order_open(&deep->order, outwards, functions,

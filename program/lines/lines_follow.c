@@ -184,7 +184,7 @@ static bool has_way(const struct following *f, uint32_t to)
 
 /* -- what may have been on the way -- */
 
-static void push(struct following *f, size_t *count, uint32_t block)
+static void push_block(struct following *f, size_t *count, uint32_t block)
 {
     if (!is_in(f, block) || block_of(f, block)->tells || f->is_marked[block - f->function->first])
         return;
@@ -201,7 +201,7 @@ static void doubt_behind(struct following *f, uint32_t from)
     for (uint32_t at = from, is_first = true;; is_first = false) {
         uint32_t next;
         for (size_t turn = 0; tool_lines_leads(f->view, at, turn, &next); turn++)
-            push(f, &count, next);
+            push_block(f, &count, next);
         if (!is_first)
             pass_of(f, at)->is_sure = false;
         if (count == 0)
@@ -220,7 +220,7 @@ static void doubt_before(struct following *f, uint32_t to, bool is_jump)
     f->work += size;
     for (size_t n = to - f->function->first, i = f->before_first[n]; i < f->before_first[n + 1];
          i++)
-        push(f, &count, f->before[i]);
+        push_block(f, &count, f->before[i]);
     bool is_any = false;
     for (size_t at = 0; at < count; at++) {
         uint32_t block = f->stack[at];
@@ -228,7 +228,7 @@ static void doubt_before(struct following *f, uint32_t to, bool is_jump)
         is_any = is_any || block_of(f, block)->is_odd ||
                  (is_jump && tool_code_is_marked(code, block_of(f, block)->start));
         for (size_t i = f->before_first[n]; i < f->before_first[n + 1]; i++)
-            push(f, &count, f->before[i]);
+            push_block(f, &count, f->before[i]);
     }
     for (size_t at = 0; is_any && at < count; at++)
         pass_of(f, f->stack[at])->is_sure = false;

@@ -3,17 +3,17 @@
 
 #include "program/lines/lines_inside.h"
 
-static int compare(uint32_t one, uint32_t other) { return one < other ? -1 : one > other; }
+static int compare_numbers(uint32_t one, uint32_t other) { return one < other ? -1 : one > other; }
 
 static int compare_rows(const void *a, const void *b)
 {
     const struct tool_lines_row *one = a, *other = b;
-    int order = compare(one->line.file, other->line.file);
-    order = order != 0 ? order : compare(one->line.line, other->line.line);
-    order = order != 0 ? order : compare(one->function, other->function);
+    int order = compare_numbers(one->line.file, other->line.file);
+    order = order != 0 ? order : compare_numbers(one->line.line, other->line.line);
+    order = order != 0 ? order : compare_numbers(one->function, other->function);
     if (order == 0 && one->copy != other->copy)
         order = one->copy < other->copy ? -1 : 1;
-    return order != 0 ? order : compare(one->jump, other->jump);
+    return order != 0 ? order : compare_numbers(one->jump, other->jump);
 }
 
 static bool is_same_line(const struct tool_lines_row *one, const struct tool_lines_row *other)

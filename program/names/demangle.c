@@ -50,7 +50,7 @@ static void take_tick(int number)
 }
 
 /* What the stack holds of input; 0: names cannot be bounded here. */
-static size_t start(void)
+static size_t start_buffer(void)
 {
     /* It is not masked while it is handled: leaving by a jump then has no mask to restore. */
     struct sigaction action = {.sa_handler = take_tick, .sa_flags = SA_RESTART | SA_NODEFER};
@@ -97,7 +97,7 @@ size_t tool_demangle(const char *name, char *out)
     if ((!rust && !cpp) || size_bytes > TOOL_DEMANGLE_INPUT_MAX)
         return 0;
     if (size_max == 0)
-        size_max = start();
+        size_max = start_buffer();
     if (size_bytes >= size_max)
         return 0;
     /* the older form of Rust ends with 17 characters, h and a hash: C++ names need not be asked */

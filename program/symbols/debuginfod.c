@@ -53,7 +53,7 @@ bool tool_debuginfod_has_servers(void)
     return servers != NULL && servers[strspn(servers, " \t\n")] != '\0';
 }
 
-static char *join(const char *folder, const char *name)
+static char *join_path(const char *folder, const char *name)
 {
     char *path = NULL;
     return folder != NULL && folder[0] != '\0' && asprintf(&path, "%s%s", folder, name) > 0 ? path
@@ -65,15 +65,15 @@ char *tool_debuginfod_cache(void)
 {
     struct stat status;
     const char *home = getenv("HOME");
-    char *path = join(getenv("DEBUGINFOD_CACHE_PATH"), "");
+    char *path = join_path(getenv("DEBUGINFOD_CACHE_PATH"), "");
     if (path != NULL)
         return path;
-    path = join(home, "/.debuginfod_client_cache");
+    path = join_path(home, "/.debuginfod_client_cache");
     if (path != NULL && stat(path, &status) == 0)
         return path;
     free(path);
-    path = join(getenv("XDG_CACHE_HOME"), "/debuginfod_client");
-    return path != NULL ? path : join(home, "/.cache/debuginfod_client");
+    path = join_path(getenv("XDG_CACHE_HOME"), "/debuginfod_client");
+    return path != NULL ? path : join_path(home, "/.cache/debuginfod_client");
 }
 
 /* -- the child -- */
@@ -105,7 +105,7 @@ static int take_progress(struct debuginfod_client *of, long done, long total)
     return 0;
 }
 
-static bool load(struct library *library)
+static bool load_library(struct library *library)
 {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
     if (handle == NULL)
@@ -124,7 +124,7 @@ static void fetch(int fd, const void *context)
     const struct fetching *wanted = context;
     struct asking asking = {.fd = fd};
     (void)unsetenv("DEBUGINFOD_PROGRESS"); /* it is ours to tell */
-    if (!load(&asking.library)) {
+    if (!load_library(&asking.library)) {
         tell_progress(&asking, NO_LIBRARY, 0, 0);
         return;
     }

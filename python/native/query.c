@@ -338,7 +338,7 @@ static ttape_status add_calls(struct walk *walk, struct batch *batch, ttape_erro
 
 /* ---- batches ---- */
 
-static ttape_status fill(struct walk *walk, struct batch *batch, ttape_error *err)
+static ttape_status fill_batch(struct walk *walk, struct batch *batch, ttape_error *err)
 {
     bool is_calls = walk->query.table == TABLE_CALLS;
     while (batch->rows < batch->capacity) {
@@ -381,7 +381,7 @@ static ttape_status next_walked(struct walk *walk, struct batch **out, ttape_err
     struct batch *batch = take_batch(walk);
     if (batch == NULL)
         return say_no_memory(err);
-    ttape_status status = fill(walk, batch, err);
+    ttape_status status = fill_batch(walk, batch, err);
     if (status != TTAPE_OK || batch->rows == 0) {
         batch_drop(batch);
         return status;

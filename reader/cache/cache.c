@@ -237,8 +237,8 @@ static void make_room(struct ttp_trace_decoder *d)
 }
 
 /* The cache has to do: it is not there, or not as far as wanted. */
-static ttape_status load(struct ttp_trace_decoder *d, uint32_t partition, enum ttp_stage stage,
-                         struct ttp_loaded **out, ttape_error *err)
+static ttape_status load_partition(struct ttp_trace_decoder *d, uint32_t partition,
+                                   enum ttp_stage stage, struct ttp_loaded **out, ttape_error *err)
 {
     struct ttp_loaded *p = ttp_cache_find(d, partition);
     if (p == NULL) {
@@ -268,7 +268,7 @@ ttape_status ttp_loaded_get(struct ttp_trace_decoder *d, uint32_t partition, enu
 {
     struct ttp_loaded *p = d->cache.newest;
     if (p == NULL || p->partition != partition || p->stage < (int)stage)
-        return load(d, partition, stage, out, err);
+        return load_partition(d, partition, stage, out, err);
     *out = p;
     return TTAPE_OK;
 }

@@ -264,8 +264,8 @@ static ttape_status do_again(struct ttp_trace_decoder *d, const struct ttp_parti
     return work->events(work->context, 0, d, p, err);
 }
 
-static ttape_status settle(struct ttp_trace_decoder *d, const struct crew *c, uint32_t number,
-                           ttape_error *err)
+static ttape_status settle_job(struct ttp_trace_decoder *d, const struct crew *c, uint32_t number,
+                               ttape_error *err)
 {
     uint32_t partition = c->partitions[number];
     ttape_error problem = {0};
@@ -311,7 +311,7 @@ static ttape_status run_all(struct ttp_trace_decoder *d, struct crew *c, uint32_
         return c->error.status;
     }
     for (uint32_t i = 0; i < c->partition_count; i++)
-        TTP_TRY(settle(d, c, i, err));
+        TTP_TRY(settle_job(d, c, i, err));
     return TTAPE_OK;
 }
 

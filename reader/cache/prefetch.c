@@ -52,7 +52,8 @@ static uint64_t bytes_for(const struct ttp_partition_entry *entry)
     return 32ull * entry->event_count + 4ull * entry->stored_bytes + (8u << 20);
 }
 
-static ttape_status decode(struct ttp_trace_decoder *d, struct ttp_loaded *p, enum ttp_stage stage)
+static ttape_status decode_partition(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                     enum ttp_stage stage)
 {
     const struct ttp_partition_entry *entry = &d->reader->partitions[p->partition];
     ttape_status status = ttp_loaded_read_light(d, p, NULL);
@@ -82,7 +83,7 @@ static struct ttp_loaded *decode_apart(struct worker *w, const struct slot *slot
     if (p == NULL)
         return NULL;
     *p = (struct ttp_loaded){.partition = slot->partition};
-    if (decode(d, p, slot->stage) != TTAPE_OK) {
+    if (decode_partition(d, p, slot->stage) != TTAPE_OK) {
         ttp_loaded_drop(d, p, 0);
         ttp_memory_give(m, p, 1, sizeof *p);
         return NULL;
@@ -176,7 +177,7 @@ static bool relieve(void *context)
     return true;
 }
 
-static void start(struct ttp_prefetch *a, uint32_t partition, enum ttp_stage stage)
+static void start_job(struct ttp_prefetch *a, uint32_t partition, enum ttp_stage stage)
 {
     struct ttp_trace_decoder *d = a->decoder;
     const ttape_reader *r = d->reader;
@@ -306,7 +307,7 @@ void ttp_prefetch_want(struct ttp_trace_decoder *d, uint32_t current, const uint
     }
     for (uint32_t k = 0; k < count; k++)
         if (ttp_cache_find(d, next[k]) == NULL && find_partition(a, next[k]) == NULL)
-            start(a, next[k], stage);
+            start_job(a, next[k], stage);
     ttp_mutex_unlock(&a->mutex);
 }
 

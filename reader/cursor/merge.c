@@ -330,7 +330,7 @@ ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
     return TTAPE_END;
 }
 
-static void start(struct ttp_merge *m, bool seeking, uint64_t time_ns)
+static void start_cursors(struct ttp_merge *m, bool seeking, uint64_t time_ns)
 {
     m->heap_count = 0;
     m->damage_next = 0;
@@ -353,11 +353,11 @@ static void start(struct ttp_merge *m, bool seeking, uint64_t time_ns)
 ttape_status ttp_merge_seek(struct ttp_merge *m, uint64_t time_ns, ttape_error *err)
 {
     (void)err;
-    start(m, true, time_ns);
+    start_cursors(m, true, time_ns);
     return TTAPE_OK;
 }
 
-static uint32_t share(uint64_t budget_bytes, uint32_t streams, uint32_t least, uint32_t most)
+static uint32_t share_budget(uint64_t budget_bytes, uint32_t streams, uint32_t least, uint32_t most)
 {
     uint64_t events = budget_bytes / sizeof(ttape_event) / (streams != 0 ? streams : 1);
     return events < least ? least : events > most ? most : (uint32_t)events;
@@ -375,9 +375,9 @@ ttape_status ttp_merge_open(struct ttp_merge **out, struct ttp_lease *lease, tta
     for (uint32_t i = 0; i < r->indexed_streams; i++)
         m->stream_count += r->stream_first[i] != r->stream_first[i + 1];
     m->first_capacity =
-        share(FIRST_BUDGET_BYTES, m->stream_count, BUFFER_LEAST_EVENTS, BUFFER_FIRST_EVENTS);
-    m->most_capacity = share(r->pool.cache_limit_bytes / 2, m->stream_count, m->first_capacity,
-                             BUFFER_MOST_EVENTS);
+        share_budget(FIRST_BUDGET_BYTES, m->stream_count, BUFFER_LEAST_EVENTS, BUFFER_FIRST_EVENTS);
+    m->most_capacity = share_budget(r->pool.cache_limit_bytes / 2, m->stream_count,
+                                    m->first_capacity, BUFFER_MOST_EVENTS);
     m->streams = ttp_memory_take(memory, m->stream_count, sizeof *m->streams, err);
     if (m->streams == NULL)
         return memory->status;
@@ -391,7 +391,7 @@ ttape_status ttp_merge_open(struct ttp_merge **out, struct ttp_lease *lease, tta
         if (segments != 0)
             m->streams[slot++] = (struct merge_stream){.stream = i, .segment_count = segments};
     }
-    start(m, false, 0);
+    start_cursors(m, false, 0);
     return TTAPE_OK;
 }
 

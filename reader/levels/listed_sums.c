@@ -156,8 +156,8 @@ static bool is_same(const struct ttp_listed_sum *sum, const struct ttp_listed_ca
             (said->path != 0 ? paths[said->path - 1] : 0) == sum->path);
 }
 
-static ttape_status compare(const struct ttp_listed_sums *s, const struct ttp_listed *listed,
-                            const uint64_t *paths, ttape_error *err)
+static ttape_status compare_sums(const struct ttp_listed_sums *s, const struct ttp_listed *listed,
+                                 const uint64_t *paths, ttape_error *err)
 {
     const struct ttp_listed_list none = {0};
     const struct ttp_listed_call *said = listed->calls;
@@ -187,7 +187,7 @@ ttape_status ttp_listed_sums_compare(const struct ttp_listed_sums *s, struct ttp
         paths[i] = add_frame(n->below != 0 ? paths[n->below - 1] : 0, n->event_class, n->argument,
                              d->memory.hash_key);
     }
-    status = paths != NULL ? compare(s, &listed, paths, err) : d->memory.status;
+    status = paths != NULL ? compare_sums(s, &listed, paths, err) : d->memory.status;
     ttp_memory_give(&d->memory, paths, listed.node_count, sizeof *paths);
     ttp_listed_drop(d, &listed);
     return status;

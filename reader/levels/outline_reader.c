@@ -4,7 +4,7 @@
 #include "base/sort.h"
 #include "format/base/fail.h"
 
-static ttape_status refuse(const ttape_reader *r, const char *what, ttape_error *err)
+static ttape_status refuse_outline(const ttape_reader *r, const char *what, ttape_error *err)
 {
     (void)r;
     return ttp_fail(err, TTAPE_E_CORRUPT, "F-OVR-09", 0, "%s", what);
@@ -71,7 +71,7 @@ ttape_status ttp_outlines_prepare(struct ttp_trace_decoder *d, const struct ttp_
     for (uint32_t i = 0; i < o->head.partition_count; i++)
         count += d->reader->partitions[o->partitions[i]].segment_count;
     if (count > TTP_OUTLINE_SEGMENTS)
-        return refuse(d->reader, "outlines of too many segments", err);
+        return refuse_outline(d->reader, "outlines of too many segments", err);
     out->segments = ttp_memory_take(m, count, sizeof *out->segments, err);
     out->before = ttp_memory_take(m, count, sizeof *out->before, err);
     uint32_t *order = ttp_memory_take(m, count, sizeof *order, err);

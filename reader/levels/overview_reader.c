@@ -109,9 +109,10 @@ static ttape_status read_calls(struct ttp_trace_decoder *d, struct ttp_read_over
     return ttp_overview_leaves_read(&o->head, count, o->leaves, err);
 }
 
-static ttape_status load(struct ttp_trace_decoder *d, const struct ttp_overview_chunk *place,
-                         enum ttp_overview_depth depth, uint32_t most, struct ttp_read_overview *o,
-                         ttape_error *err)
+static ttape_status load_overview(struct ttp_trace_decoder *d,
+                                  const struct ttp_overview_chunk *place,
+                                  enum ttp_overview_depth depth, uint32_t most,
+                                  struct ttp_read_overview *o, ttape_error *err)
 {
     struct ttp_chunk chunk;
     TTP_TRY(ttp_reader_chunk(d->reader, place->offset, &chunk, err));
@@ -132,7 +133,7 @@ ttape_status ttp_overview_load(struct ttp_trace_decoder *d, uint32_t number,
                                struct ttp_read_overview *out, ttape_error *err)
 {
     *out = (struct ttp_read_overview){0};
-    ttape_status status = load(d, &d->reader->overviews[number], depth, most, out, err);
+    ttape_status status = load_overview(d, &d->reader->overviews[number], depth, most, out, err);
     if (status == TTAPE_OK)
         return TTAPE_OK;
     if (err != NULL && err->offset < d->reader->overviews[number].offset)

@@ -18,7 +18,7 @@ struct walk {
     bool has_gap;
 };
 
-static ttape_status push(struct walk *w, uint32_t symbol, ttape_error *err)
+static ttape_status push_frame(struct walk *w, uint32_t symbol, ttape_error *err)
 {
     TTP_TRY(ttp_memory_reserve(&w->decoder->memory, &w->stack, &w->capacity, w->height + 1ull,
                                sizeof *w->stack, err));
@@ -57,7 +57,7 @@ static ttape_status apply(struct walk *w, uint32_t event, ttape_error *err)
     w->height += (uint32_t)v->before;
     w->low = w->height < w->low ? w->height : w->low;
     w->has_gap = w->has_gap || v->event_class == TTP_CLASS_GAP;
-    return v->after != 0 ? push(w, code >> 1, err) : TTAPE_OK;
+    return v->after != 0 ? push_frame(w, code >> 1, err) : TTAPE_OK;
 }
 
 /* Instants before `tick`, which have what is on the stack now. */
@@ -98,7 +98,7 @@ static ttape_status walk_segment(struct walk *w, uint32_t segment, bool *same, t
     w->height = w->instant = 0;
     w->has_gap = false;
     for (uint32_t i = 0; i < g->start.frame_count; i++)
-        TTP_TRY(push(w, w->p->open[g->start.frame_start + i], err));
+        TTP_TRY(push_frame(w, w->p->open[g->start.frame_start + i], err));
     w->low = w->before = w->height;
     return walk_events(w, segment, same, err);
 }

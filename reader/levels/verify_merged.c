@@ -15,9 +15,9 @@ static ttape_status differs(const char *rule, const char *what, ttape_error *err
 }
 
 /* Makes room at the end of an array, and copies what is not nothing there. */
-static ttape_status append(struct ttp_trace_decoder *d, void *array, uint32_t *count,
-                           uint32_t *capacity, const void *items, uint32_t more, size_t item_bytes,
-                           ttape_error *err)
+static ttape_status append_item(struct ttp_trace_decoder *d, void *array, uint32_t *count,
+                                uint32_t *capacity, const void *items, uint32_t more,
+                                size_t item_bytes, ttape_error *err)
 {
     TTP_TRY(
         ttp_memory_reserve(&d->memory, array, capacity, (uint64_t)*count + more, item_bytes, err));
@@ -38,17 +38,17 @@ static ttape_status add_known(struct ttp_merged_sums *s, struct ttp_trace_decode
         s->is_too_much = true;
     if (s->is_too_much)
         return TTAPE_OK;
-    TTP_TRY(append(d, &s->known, &s->known_count, &s->known_capacity, in->segments, segment_count,
-                   sizeof *s->known, err));
-    TTP_TRY(append(d, &s->instants, &s->instant_count, &s->instant_capacity, in->instants,
-                   in->instant_count, sizeof *s->instants, err));
-    return append(d, &s->frames, &s->frame_count, &s->frame_capacity, in->frames, in->frame_count,
-                  sizeof *s->frames, err);
+    TTP_TRY(append_item(d, &s->known, &s->known_count, &s->known_capacity, in->segments,
+                        segment_count, sizeof *s->known, err));
+    TTP_TRY(append_item(d, &s->instants, &s->instant_count, &s->instant_capacity, in->instants,
+                        in->instant_count, sizeof *s->instants, err));
+    return append_item(d, &s->frames, &s->frame_count, &s->frame_capacity, in->frames,
+                       in->frame_count, sizeof *s->frames, err);
 }
 
 /* What is wrong with a section is said where its partition is verified. */
-static ttape_status load(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
-                         struct ttp_read_instants *out, ttape_error *err)
+static ttape_status load_partition(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
+                                   struct ttp_read_instants *out, ttape_error *err)
 {
     ttape_error problem = {0};
     ttape_status status = ttp_instants_load(d, p, out, &problem);
@@ -68,15 +68,17 @@ ttape_status ttp_merged_sums_add(struct ttp_merged_sums *s, struct ttp_trace_dec
         s->is_too_much = true;
     if (s->is_too_much)
         return TTAPE_OK;
-    TTP_TRY(load(d, p, &said, err));
+    TTP_TRY(load_partition(d, p, &said, err));
     struct ttp_merged_source *source = &s->sources[s->partition_count];
     *source = (struct ttp_merged_source){.segments = *from, .in = said.in};
     source->first_tick = p->head.first_tick;
     s->origins_ns[s->partition_count++] = p->head.origin_ns;
-    ttape_status status = append(d, &s->segments, &s->segment_count, &s->segment_capacity,
-                                 from->segments, from->segment_count, sizeof *s->segments, err);
+    ttape_status status =
+        append_item(d, &s->segments, &s->segment_count, &s->segment_capacity, from->segments,
+                    from->segment_count, sizeof *s->segments, err);
     if (status == TTAPE_OK)
-        status = append(d, &s->start_frames, &s->start_frame_count, &s->start_frame_capacity,
+        status =
+            append_item(d, &s->start_frames, &s->start_frame_count, &s->start_frame_capacity,
                         from->start_frames, from->start_frame_count, sizeof *s->start_frames, err);
     if (status == TTAPE_OK && said.in.segments != NULL)
         status = add_known(s, d, &said.in, from->segment_count, err);
@@ -87,7 +89,7 @@ ttape_status ttp_merged_sums_add(struct ttp_merged_sums *s, struct ttp_trace_dec
 /* ---- comparing ---- */
 
 /* Arrays have grown since. */
-static uint32_t settle(struct ttp_merged_sums *s)
+static uint32_t settle_sums(struct ttp_merged_sums *s)
 {
     uint32_t segments = 0, starts = 0, known = 0, instants = 0, frames = 0, most = 0;
     for (uint32_t i = 0; i < s->partition_count; i++) {
@@ -129,7 +131,7 @@ static ttape_status compare_bytes(struct ttp_merged_sums *s, struct ttp_trace_de
     struct ttp_memory *m = &d->memory;
     const uint8_t *data = o->head.fields[TTP_OVERVIEW_INSTANTS].data;
     size_t size = o->head.fields[TTP_OVERVIEW_INSTANTS].size_bytes;
-    uint32_t room = settle(s);
+    uint32_t room = settle_sums(s);
     struct ttp_merged_in in = {s->sources, said->refs, said->ref_count};
     TTP_TRY(check_series(&in, &said->all, err));
     uint8_t *bytes = ttp_memory_take(m, size + 16, 1, err);

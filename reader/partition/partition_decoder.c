@@ -333,8 +333,8 @@ static ttape_status check_size(const ttape_reader *r, const struct ttp_loaded *p
     return TTAPE_OK;
 }
 
-static ttape_status prepare(struct ttp_trace_decoder *d, struct ttp_loaded *p, bool times,
-                            ttape_error *err)
+static ttape_status prepare_partition(struct ttp_trace_decoder *d, struct ttp_loaded *p, bool times,
+                                      ttape_error *err)
 {
     TTP_TRY(check_size(d->reader, p, err));
     TTP_TRY(ttp_loaded_read_order(d, p, err));
@@ -351,13 +351,13 @@ static ttape_status prepare(struct ttp_trace_decoder *d, struct ttp_loaded *p, b
 
 ttape_status ttp_loaded_prepare(struct ttp_trace_decoder *d, struct ttp_loaded *p, ttape_error *err)
 {
-    return prepare(d, p, true, err);
+    return prepare_partition(d, p, true, err);
 }
 
 ttape_status ttp_loaded_check_untimed(struct ttp_trace_decoder *d, struct ttp_loaded *p,
                                       ttape_error *err)
 {
-    TTP_TRY(prepare(d, p, false, err));
+    TTP_TRY(prepare_partition(d, p, false, err));
     return ttp_loaded_check(d, p, p->head.event_count, err);
 }
 

@@ -119,8 +119,8 @@ static bool is_code(const ElfW(Phdr) * s)
     return s->p_type == PT_LOAD && (s->p_flags & (PF_X | PF_W)) == PF_X;
 }
 
-static const char *compare(const struct ttp_code_text *text, const struct ttp_elf_view *elf,
-                           int file)
+static const char *compare_text(const struct ttp_code_text *text, const struct ttp_elf_view *elf,
+                                int file)
 {
     static const uint8_t go[] = "\xff Go buildinf:";
     if (memmem(text->bytes, text->high - text->low, go, sizeof go - 1) != NULL)
@@ -146,7 +146,7 @@ ttape_status ttp_code_open(struct ttp_elf_view *elf, struct ttp_code_text *text,
     if (why == NULL && !read_text(text, elf, memory, maps))
         why = "its code cannot be read";
     if (why == NULL)
-        why = compare(text, elf, file);
+        why = compare_text(text, elf, file);
     if (file >= 0)
         (void)close(file);
     if (why == NULL)

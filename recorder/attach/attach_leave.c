@@ -204,7 +204,7 @@ static bool may_call(uint32_t pid)
 }
 
 /* What is to be known before anything is done. False: the segment is not there, or another one. */
-static bool prepare(struct leaving *l, const struct ttp_stop *stop)
+static bool prepare_stop(struct leaving *l, const struct ttp_stop *stop)
 {
     ttp_maps_free(&l->maps);
     l->may_call = may_call(l->said->pid);
@@ -230,7 +230,7 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
     struct ttp_stop stop;
     *is_again = false;
     TTP_TRY(ttp_stop_all(&stop, l->said->pid, err));
-    bool is_known = prepare(l, &stop);
+    bool is_known = prepare_stop(l, &stop);
     if (!is_known && l->maps.count != 0 && !has_agent(l, stop.memory)) {
         l->said->is_gone = true; /* it has executed another program */
         (void)ttp_stop_end(&stop);

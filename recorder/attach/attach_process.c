@@ -76,7 +76,7 @@ static void count_stop(struct ttp_attach *a, struct ttp_stop *stop)
     a->counts->longest_ns = took > a->counts->longest_ns ? took : a->counts->longest_ns;
 }
 
-static ttape_status refuse(const struct ttp_attach *a, const char *why, ttape_error *err)
+static ttape_status refuse_process(const struct ttp_attach *a, const char *why, ttape_error *err)
 {
     return ttp_attach_refuse(err, a->options.pid, "%s", why);
 }
@@ -89,15 +89,15 @@ static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
     struct ttp_segment left;
     for (size_t i = 0; i < a->maps.count; i++)
         if (strstr(a->maps.list[i].path, "/libtracetape-rt.so") != NULL)
-            return refuse(a, "it is recorded already, or was started for recording", err);
+            return refuse_process(a, "it is recorded already, or was started for recording", err);
     while (ttp_segment_find(&left, a->shared, &a->maps, memory)) {
         struct ttp_leaving leaving = {.pid = a->options.pid};
         if (ttp_segment_is_used(a->shared, memory))
-            return refuse(a, "another recorder is attached to it", err);
+            return refuse_process(a, "another recorder is attached to it", err);
         TTP_TRY(ttp_leave(&leaving, &left, err));
         ttp_maps_free(&a->maps);
         if (!leaving.is_unmapped || !ttp_maps_read(&a->maps, a->options.pid))
-            return refuse(a, "what an earlier recorder left in it cannot be put back", err);
+            return refuse_process(a, "what an earlier recorder left in it cannot be put back", err);
     }
     *a->shared = (struct ttp_agent_shared){0};
     return TTAPE_OK;
@@ -118,7 +118,8 @@ static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *
     TTP_TRY(ttp_targets_open(&a->targets, &look, a->options.wishes, a->options.wish_count, err));
     return ttp_call_places_find(&a->places, &a->maps, memory)
                ? TTAPE_OK
-               : refuse(a, "its code has no place from which a system call can be made", err);
+               : refuse_process(a, "its code has no place from which a system call can be made",
+                                err);
 }
 
 /* How stacks are walked, by module. */
@@ -138,8 +139,8 @@ static ttape_status look(struct ttp_attach *a, ttape_error *err)
     if (memory < 0 || !ttp_maps_read(&a->maps, a->options.pid)) {
         if (memory >= 0)
             (void)close(memory);
-        return refuse(a, "the kernel does not let us look into it (it has more rights than we)",
-                      err);
+        return refuse_process(
+            a, "the kernel does not let us look into it (it has more rights than we)", err);
     }
     ttape_status status = adopt(a, memory, err);
     if (status == TTAPE_OK)
@@ -287,7 +288,7 @@ static ttape_status stop_first(struct ttp_attach *a, ttape_error *err)
     const char *why = ttp_maps_read(&a->maps, a->options.pid) ? make_segment(a, &stop)
                                                               : "its mappings cannot be read";
     count_stop(a, &stop);
-    return why == NULL ? TTAPE_OK : refuse(a, why, err);
+    return why == NULL ? TTAPE_OK : refuse_process(a, why, err);
 }
 
 /* ---- between the stops ---- */
@@ -362,7 +363,7 @@ static ttape_status stop_second(struct ttp_attach *a, ttape_error *err)
                               : "its memory cannot be written to";
         count_stop(a, &stop);
         if (why != NULL)
-            return refuse(a, why, err);
+            return refuse_process(a, why, err);
     }
     return TTAPE_OK;
 }
@@ -371,7 +372,7 @@ static ttape_status apply(struct ttp_attach *a, ttape_error *err)
 {
     const char *why = fill_segment(a);
     if (why != NULL)
-        return refuse(a, why, err);
+        return refuse_process(a, why, err);
     TTP_TRY(stop_second(a, err));
     ttp_targets_count(&a->targets, a->counts);
     return TTAPE_OK;
@@ -415,10 +416,10 @@ ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_o
     if (status == TTAPE_OK && stat(options->arena, &a->arena) != 0)
         status = ttp_fail_plain(err, TTAPE_E_IO, "cannot look at '%s'", options->arena);
     if (status == TTAPE_OK && a->outside.head->clock != TTP_CLOCK_TSC)
-        status = refuse(a,
-                        "it can be recorded with the time stamp counter only, which this "
-                        "machine or --clock does not have",
-                        err);
+        status = refuse_process(a,
+                                "it can be recorded with the time stamp counter only, which this "
+                                "machine or --clock does not have",
+                                err);
     if (status == TTAPE_OK)
         status = look(a, err);
     if (status == TTAPE_OK)

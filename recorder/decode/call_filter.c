@@ -273,7 +273,7 @@ static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
 }
 
 /* Takes the innermost call off the list. */
-static struct ttp_call pop(struct ttp_encode *e, struct ttp_call_stack *stack)
+static struct ttp_call pop_call(struct ttp_encode *e, struct ttp_call_stack *stack)
 {
     struct ttp_call call = ((struct ttp_call *)stack->calls.data)[--stack->calls.count];
     ttp_grown_free(&e->allocator, &call.values);
@@ -319,7 +319,7 @@ static ttape_status leave(struct ttp_encode *e, struct ttp_thread *thread,
     for (uint64_t n = leaving->count; n > 0 && stack->calls.count > 0; n--) {
         if (leaving->kind == TTAPE_UNWIND_LATE)
             TTP_TRY(keep_long(e, thread, stack, ns, err));
-        kept += pop(e, stack).state == CALL_KEPT;
+        kept += pop_call(e, stack).state == CALL_KEPT;
     }
     ttape_event event = {.time_ns = ns,
                          .lost_count = leaving->kind,
@@ -364,14 +364,14 @@ static ttape_status leave_call(struct ttp_encode *e, struct ttp_thread *thread,
         bool leads = call->leads;
         judge_hot(rules, site, ns);
         if (!leads || ns < least_ns(e)) {
-            (void)pop(e, stack);
+            (void)pop_call(e, stack);
             if (leads)
                 count_culled(e, thread, site);
             return TTAPE_OK;
         }
         TTP_TRY(keep_pending(e, thread, stack, err));
     }
-    return pop(e, stack).state == CALL_DROPPED ? TTAPE_OK : emit(e, thread, event, err);
+    return pop_call(e, stack).state == CALL_DROPPED ? TTAPE_OK : emit(e, thread, event, err);
 }
 
 static ttape_status begin_signal(struct ttp_encode *e, struct ttp_thread *thread,
@@ -409,7 +409,7 @@ static ttape_status end_signal(struct ttp_encode *e, struct ttp_thread *thread,
     const struct ttp_call *top = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
     if (top->state == CALL_PENDING && top->leads)
         TTP_TRY(keep_pending(e, thread, stack, err));
-    struct ttp_call call = pop(e, stack);
+    struct ttp_call call = pop_call(e, stack);
     event->argument = call.signal;
     return call.state == CALL_KEPT ? emit(e, thread, event, err) : TTAPE_OK;
 }
@@ -436,7 +436,7 @@ ttape_status ttp_filter_judged(struct ttp_encode *e, struct ttp_thread *thread, 
     if (is_kept)
         ((struct ttp_call *)stack->calls.data)[stack->calls.count - 1].is_judged = false;
     else
-        (void)pop(e, stack);
+        (void)pop_call(e, stack);
     return TTAPE_OK;
 }
 

@@ -21,8 +21,8 @@ bool ttp_wait_is_kept(struct ttp_encode *e, const struct ttp_thread *thread,
 }
 
 /* Of the exit that waits. */
-static ttape_status judge(struct ttp_encode *e, struct ttp_thread *thread, const int64_t *result,
-                          ttape_error *err)
+static ttape_status judge_call(struct ttp_encode *e, struct ttp_thread *thread,
+                               const int64_t *result, ttape_error *err)
 {
     const struct ttp_call_stack *stack = ttp_filter_stack(thread);
     thread->waiting.has_left = false;
@@ -39,7 +39,7 @@ static ttape_status judge(struct ttp_encode *e, struct ttp_thread *thread, const
 
 ttape_status ttp_wait_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
 {
-    return thread->waiting.has_left ? judge(e, thread, NULL, err) : TTAPE_OK;
+    return thread->waiting.has_left ? judge_call(e, thread, NULL, err) : TTAPE_OK;
 }
 
 ttape_status ttp_wait_values(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *bytes,
@@ -48,7 +48,7 @@ ttape_status ttp_wait_values(struct ttp_encode *e, struct ttp_thread *thread, co
     if (thread->waiting.has_left) {
         bool has_result = size_bytes >= RESULT_BYTES && bytes[0] == TTAPE_VALUE_SIGNED;
         int64_t result = has_result ? (int64_t)ttp_load64(bytes + 1) : 0;
-        return judge(e, thread, has_result ? &result : NULL, err);
+        return judge_call(e, thread, has_result ? &result : NULL, err);
     }
     const struct ttp_call_stack *stack =
         thread->waiting.has_entered ? ttp_filter_stack(thread) : NULL;

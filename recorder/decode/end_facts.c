@@ -47,8 +47,8 @@ static bool has_events(struct ttp_encode *e, const struct ttp_thread *thread)
 }
 
 /* No program recorded it. */
-static ttape_status append(struct ttp_encode *e, struct ttp_thread *thread,
-                           const ttape_event *event, ttape_error *err)
+static ttape_status append_fact(struct ttp_encode *e, struct ttp_thread *thread,
+                                const ttape_event *event, ttape_error *err)
 {
     thread->may_attach = false;
     thread->is_told_of = true;
@@ -77,7 +77,7 @@ static ttape_status put_fact(struct ttp_encode *e, struct ttp_thread *thread,
                                .kind = TTAPE_EVENT_LEAF,
                                .site = ttp_site_at(e, thread, index)->id,
                                .depth = TTAPE_DEPTH_AUTO};
-    TTP_TRY(append(e, thread, &event, err));
+    TTP_TRY(append_fact(e, thread, &event, err));
     ttape_writer *writer = ttp_output_of(e, thread)->writer;
     if (!ttp_stream_takes_values(writer, thread->stream))
         return TTAPE_OK;
@@ -94,7 +94,7 @@ static ttape_status put_plain(struct ttp_encode *e, struct ttp_thread *thread, u
                                .site = TTAPE_NONE,
                                .argument = argument,
                                .depth = TTAPE_DEPTH_AUTO};
-    return append(e, thread, &event, err);
+    return append_fact(e, thread, &event, err);
 }
 
 static ttape_status go_to(struct ttp_encode *e, struct ttp_thread *thread, uint32_t *stack,
@@ -133,7 +133,7 @@ static ttape_status open_again(struct ttp_encode *e, struct ttp_thread *thread,
                                    .argument = frame->argument,
                                    .depth = TTAPE_DEPTH_AUTO};
         TTP_TRY(go_to(e, thread, stack, frame->stack, ns, err));
-        TTP_TRY(append(e, thread, &event, err));
+        TTP_TRY(append_fact(e, thread, &event, err));
     }
     return go_to(e, thread, stack, edge->stack, ns, err);
 }
@@ -185,7 +185,7 @@ ttape_status ttp_stop_put(struct ttp_encode *e, struct ttp_thread *thread,
     if (begins && stop->count == 0 && stop->what != TTP_STOP_FRAMES)
         return TTAPE_OK; /* and so it ends: nothing of it is kept */
     TTP_TRY(put_fact(e, thread, &fact, err));
-    TTP_TRY(append(e, thread, &gap, err));
+    TTP_TRY(append_fact(e, thread, &gap, err));
     e->off_ns += stop->next_ns - ns;
     return stop->what == TTP_STOP_SEEN ? TTAPE_OK : break_frames(e, thread, stop, err);
 }

@@ -50,8 +50,9 @@ static struct ttp_held_event *find_held(const struct ttp_held *held, uint64_t nu
     return number < held->first + held->done ? NULL : held_at(held, (size_t)(number - held->first));
 }
 
-static ttape_status give(struct ttp_encode *e, struct ttp_thread *thread,
-                         const struct ttp_held_event *held, const uint8_t *values, ttape_error *err)
+static ttape_status give_calls(struct ttp_encode *e, struct ttp_thread *thread,
+                               const struct ttp_held_event *held, const uint8_t *values,
+                               ttape_error *err)
 {
     ttape_event event = held->event;
     thread->may_attach = false;
@@ -107,7 +108,7 @@ static ttape_status release(struct ttp_encode *e, struct ttp_thread *thread, tta
         const struct ttp_held_event event = *held_at(held, held->done++);
         const uint8_t *values = (const uint8_t *)held->bytes.data + held->done_bytes;
         held->done_bytes += event.value_bytes;
-        TTP_TRY(give(e, thread, &event, event.value_bytes == 0 ? NULL : values, err));
+        TTP_TRY(give_calls(e, thread, &event, event.value_bytes == 0 ? NULL : values, err));
     }
     forget_given(e, held);
     return TTAPE_OK;
@@ -320,8 +321,8 @@ static void begin_plain(struct ttp_encode *e, struct ttp_thread *thread,
 }
 
 /* What an event does to frames, and what is asked of it. */
-static ttape_status follow(struct ttp_encode *e, struct ttp_thread *thread,
-                           struct ttp_held_event *held, ttape_error *err)
+static ttape_status follow_event(struct ttp_encode *e, struct ttp_thread *thread,
+                                 struct ttp_held_event *held, ttape_error *err)
 {
     const ttape_event *event = &held->event;
     struct ttp_call_stack *stack;
@@ -391,10 +392,10 @@ ttape_status ttp_held_event(struct ttp_encode *e, struct ttp_thread *thread,
     settle_last(e, thread, NULL, 0);
     ttp_judging_see(e, event);
     next.is_off = e->judging.triggers.is_off && site != TTAPE_NONE;
-    TTP_TRY(follow(e, thread, &next, err));
+    TTP_TRY(follow_event(e, thread, &next, err));
     if (is_empty(held) && !is_open(&next)) {
         held->first++; /* the next one that is held has another number */
-        return give(e, thread, &next, NULL, err);
+        return give_calls(e, thread, &next, NULL, err);
     }
     TTP_TRY(hold(e, thread, &next, err));
     if (next.is_question)

@@ -124,8 +124,8 @@ static bool take_constant(void *context, uint32_t site, bool is_exit, uint32_t p
     return row->has_constant;
 }
 
-static bool fits(const struct ttp_encode *e, const struct ttp_site_seen *site,
-                 const struct ttp_condition_seen *row, const ttape_value *value, bool is_exit)
+static bool fits_site(const struct ttp_encode *e, const struct ttp_site_seen *site,
+                      const struct ttp_condition_seen *row, const ttape_value *value, bool is_exit)
 {
     struct asked_row one = {.asked = &e->options.conditions, .row = row};
     const struct ttp_value_asking asking = {e->judging.rules, compare_text, take_constant, &one};
@@ -153,7 +153,7 @@ uint64_t ttp_judging_begin(const struct ttp_encode *e, const struct ttp_site_see
     const struct ttp_condition_seen *row = rows_of(e, site);
     for (uint32_t i = 0; i < site->condition_count; i++, row++)
         if ((rules >> row->rule & 1) != 0 && !ttp_condition_is_late(condition_of(e, row)) &&
-            (row->place >= count || !fits(e, site, row, &values[row->place], false)))
+            (row->place >= count || !fits_site(e, site, row, &values[row->place], false)))
             rules &= ~(UINT64_C(1) << row->rule);
     return rules;
 }
@@ -168,7 +168,7 @@ uint64_t ttp_judging_end(const struct ttp_encode *e, const struct ttp_site_seen 
             continue;
         bool holds = condition->operand == TTAPE_FILTER_SPAN
                          ? ttp_span_fits(condition, duration_ns)
-                         : result != NULL && fits(e, site, row, result, true);
+                         : result != NULL && fits_site(e, site, row, result, true);
         if (!holds)
             rules &= ~(UINT64_C(1) << row->rule);
     }

@@ -83,7 +83,7 @@ static bool same_module(const struct ttp_module_seen *a, const struct ttp_module
 }
 
 /* One that is gone is another when it comes back: both times are in the trace. */
-static bool holds(const struct ttp_growing *list, const struct ttp_module_seen *module)
+static bool holds_module(const struct ttp_growing *list, const struct ttp_module_seen *module)
 {
     const struct ttp_module_seen *modules = list->data;
     for (size_t i = 0; i < list->count; i++)
@@ -108,7 +108,7 @@ static void unmap_missing(struct ttp_layout *layout, const struct ttp_growing *c
 {
     struct ttp_module_seen *modules = layout->modules.data;
     for (size_t i = 0; i < layout->modules.count; i++) {
-        if (modules[i].is_gone || holds(complete, &modules[i]))
+        if (modules[i].is_gone || holds_module(complete, &modules[i]))
             continue;
         modules[i].is_gone = true;
         modules[i].gone_ns = told_ns;
@@ -190,7 +190,8 @@ static ttape_status copy_sites(struct ttp_encode *e, struct ttp_layout *to, stru
 
 /* What was not given an id before they parted gets one from the root, whoever needs it first: a
  * function of the file is one, for recovery, too. */
-static void share(struct ttp_layout *layout, const struct ttp_layout *from, uint32_t from_index)
+static void share_layout(struct ttp_layout *layout, const struct ttp_layout *from,
+                         uint32_t from_index)
 {
     if (layout->output != from->output)
         return;
@@ -206,7 +207,7 @@ ttape_status ttp_layout_separate(struct ttp_encode *e, struct ttp_image *image, 
     TTP_TRY(ttp_layout_new(e, image->pid, &index, err));
     TTP_TRY(copy_modules(e, ttp_layout_at(e, index), ttp_layout_at(e, old), err));
     TTP_TRY(copy_sites(e, ttp_layout_at(e, index), ttp_layout_at(e, old), err));
-    share(ttp_layout_at(e, index), ttp_layout_at(e, old), old);
+    share_layout(ttp_layout_at(e, index), ttp_layout_at(e, old), old);
     image->layout = index;
     ttp_layout_at(e, old)->users--;
     return TTAPE_OK;
@@ -220,7 +221,7 @@ ttape_status ttp_modules_apply(struct ttp_encode *e, struct ttp_image *image, bo
     struct ttp_layout *layout = ttp_layout_at(e, image->layout);
     bool equal = !complete || count_present(&layout->modules) == image->incoming.count;
     for (size_t i = 0; i < image->incoming.count; i++)
-        equal &= holds(&layout->modules, &incoming[i]);
+        equal &= holds_module(&layout->modules, &incoming[i]);
     if (equal)
         return TTAPE_OK;
     if (layout->users > 1 && layout->modules.count != 0)
@@ -229,7 +230,7 @@ ttape_status ttp_modules_apply(struct ttp_encode *e, struct ttp_image *image, bo
     if (complete)
         unmap_missing(layout, &image->incoming, e->told_ns);
     for (size_t i = 0; i < image->incoming.count; i++)
-        if (!holds(&layout->modules, &incoming[i]))
+        if (!holds_module(&layout->modules, &incoming[i]))
             TTP_TRY(ttp_modules_add(e, &layout->modules, &incoming[i].module, err));
     return index_sites(e, layout, err);
 }
@@ -259,7 +260,7 @@ ttape_status ttp_modules_told(struct ttp_encode *e, struct ttp_image *image,
                               const ttape_module *module, ttape_error *err)
 {
     struct ttp_module_seen told = {.module = *module};
-    if (holds(&image->incoming, &told))
+    if (holds_module(&image->incoming, &told))
         ttp_modules_clear(e, image);
     if (image->incoming.count >= MODULES_TOLD_MAX) /* its end will find that some are missing */
         return TTAPE_OK;

@@ -318,7 +318,7 @@ ttape_status ttp_decode_attach(struct ttp_encode *e, struct ttp_thread *thread, 
 }
 
 /* Where the event waits, so do they. */
-static ttape_status attach(struct decoding *d, const uint8_t *at, const uint8_t *end)
+static ttape_status attach_values(struct decoding *d, const uint8_t *at, const uint8_t *end)
 {
     return d->is_filtered ? ttp_held_values(d->e, d->thread, at, (uint32_t)(end - at), d->err)
                           : ttp_decode_attach(d->e, d->thread, at, end, d->err);
@@ -335,7 +335,7 @@ static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *byt
                          .site = ttp_site_at(d->e, d->thread, site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
     TTP_TRY(put_event(d, &event, site));
-    return attach(d, bytes + 8, bytes + size);
+    return attach_values(d, bytes + 8, bytes + size);
 }
 
 /* Where no more goes into the trace, recording stopped when it had its size. */
@@ -347,7 +347,7 @@ static uint64_t full_time(const struct decoding *d)
 
 /* Calls that wait for filters come first. The recorder saw the end a little later than it was: the
  * kernel may tell when. */
-static ttape_status end(struct decoding *d, uint64_t record)
+static ttape_status end_thread(struct decoding *d, uint64_t record)
 {
     struct ttp_thread *thread = d->thread;
     uint64_t payload = ttp_record_payload(record), last_ns = thread->last_ns, exit_ns;
@@ -424,7 +424,7 @@ static ttape_status message(struct decoding *d, uint64_t record)
     if (kind == TTP_MESSAGE_LEAF)
         return put_leaf(d, ns, bytes, size);
     if (kind == TTP_MESSAGE_VALUES)
-        return attach(d, bytes, bytes + size);
+        return attach_values(d, bytes, bytes + size);
     if (kind == TTP_MESSAGE_WAITED)
         return put_wait(d, last_ns, bytes, size);
     if (kind == TTP_MESSAGE_THREAD || kind == TTP_MESSAGE_NAMED)
@@ -467,7 +467,7 @@ static ttape_status extension(struct decoding *d, uint64_t record)
         return put_fact(d, TTAPE_EVENT_GAP, (uint32_t)payload & REASON_MASK,
                         payload >> TTP_GAP_REASON_BITS, time_of(d, time));
     case TTP_EXT_MESSAGE: return message(d, record);
-    case TTP_EXT_END: return end(d, record);
+    case TTP_EXT_END: return end_thread(d, record);
     default: return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
     }
 }

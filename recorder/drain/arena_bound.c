@@ -107,7 +107,7 @@ static uint64_t free_room(int fd)
     return fstatvfs(fd, &room) == 0 ? (uint64_t)room.f_bavail * room.f_frsize : UINT64_MAX;
 }
 
-static uint64_t share(uint64_t free_bytes, uint64_t own_bytes, uint64_t parts)
+static uint64_t share_bytes(uint64_t free_bytes, uint64_t own_bytes, uint64_t parts)
 {
     return free_bytes > UINT64_MAX - own_bytes ? UINT64_MAX : (free_bytes + own_bytes) / parts;
 }
@@ -132,6 +132,6 @@ uint64_t ttp_memory_free(void)
 /* The arena shares in what it has itself, too: else the bound would rise as the arena grows. */
 uint64_t ttp_arena_bound(int fd, uint64_t own_bytes)
 {
-    return least(share(ttp_memory_free(), own_bytes, MEMORY_SHARE),
-                 share(free_room(fd), own_bytes, ROOM_SHARE));
+    return least(share_bytes(ttp_memory_free(), own_bytes, MEMORY_SHARE),
+                 share_bytes(free_room(fd), own_bytes, ROOM_SHARE));
 }

@@ -96,7 +96,7 @@ static uint32_t take_number(struct ttp_spill *spill)
 }
 
 /* The queue is an array of which the first queue_first items are gone. */
-static ttape_status push(struct ttp_spill *spill, uint32_t number, ttape_error *err)
+static ttape_status push_number(struct ttp_spill *spill, uint32_t number, ttape_error *err)
 {
     uint32_t *items = spill->queue.data;
     if (spill->queue_first != 0 && spill->queue_first * 2 >= spill->queue.count) {
@@ -116,7 +116,7 @@ ttape_status ttp_spill_mark(struct ttp_spill *spill, const struct ttp_mark *mark
 {
     (void)pthread_mutex_lock(&spill->lock);
     struct ttp_mark *place = ttp_push(&spill->allocator, &spill->marks, sizeof *place, err);
-    ttape_status status = place == NULL ? TTAPE_E_MEMORY : push(spill, TTP_SLOT_MARK, err);
+    ttape_status status = place == NULL ? TTAPE_E_MEMORY : push_number(spill, TTP_SLOT_MARK, err);
     if (status == TTAPE_OK)
         *place = *mark;
     else
@@ -164,7 +164,7 @@ ttape_status ttp_spill_put(struct ttp_spill *spill, struct ttp_slot *slot, ttape
     ttape_status status = write_slot(spill->fd, number, slot, err);
     (void)pthread_mutex_lock(&spill->lock);
     if (status == TTAPE_OK)
-        status = push(spill, number, err);
+        status = push_number(spill, number, err);
     (void)pthread_cond_signal(&spill->filled);
     (void)pthread_mutex_unlock(&spill->lock);
     if (status != TTAPE_OK)

@@ -198,7 +198,7 @@ static void return_from_handler(struct ttp_tracer *tracer, struct ttp_traced *th
     write_exit(tracer, thread, call, result, true);
 }
 
-static void leave(struct ttp_tracer *tracer, struct ttp_traced *thread, int64_t result)
+static void leave_call(struct ttp_tracer *tracer, struct ttp_traced *thread, int64_t result)
 {
     if (thread->open_count == 0)
         return;
@@ -317,7 +317,7 @@ void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
         let_go(tracer, thread, &info);
         follow_child(thread, &info);
     } else if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
-        leave(tracer, thread, info.exit.rval);
+        leave_call(tracer, thread, info.exit.rval);
     }
 }
 

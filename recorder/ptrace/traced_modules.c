@@ -25,7 +25,7 @@ void *ttp_traced_grow(void *items, size_t count, size_t *capacity, size_t item_b
     return grown;
 }
 
-static bool fits(uint64_t at, uint64_t count, uint64_t each, uint64_t size_bytes)
+static bool fits_table(uint64_t at, uint64_t count, uint64_t each, uint64_t size_bytes)
 {
     return at % 8 == 0 && at <= size_bytes && count <= (size_bytes - at) / each;
 }
@@ -37,9 +37,9 @@ static bool is_sound(const struct ttp_plan_head *head, uint64_t size_bytes)
            head->version == TTP_PLAN_VERSION && head->head_bytes == sizeof(*head) &&
            head->total_bytes == size_bytes && head->machine == MACHINE &&
            head->build_id_bytes <= sizeof(head->build_id) && head->row_index_shift < 32 &&
-           fits(head->rows_at, head->row_count, sizeof(struct ttp_plan_row), size_bytes) &&
-           fits(head->row_index_at, head->row_index_count + UINT64_C(1), sizeof(uint32_t),
-                size_bytes);
+           fits_table(head->rows_at, head->row_count, sizeof(struct ttp_plan_row), size_bytes) &&
+           fits_table(head->row_index_at, head->row_index_count + UINT64_C(1), sizeof(uint32_t),
+                      size_bytes);
 }
 
 static uint64_t in_ns(struct timespec time)

@@ -32,7 +32,7 @@ static const struct ttp_plan_row *find_row(const struct ttp_traced_module *modul
 /* ---- words ---- */
 
 /* Fills the copy up to so many bytes, or to where the mapping ends. */
-static void fill(struct state *s, uint64_t bytes)
+static void fill_window(struct state *s, uint64_t bytes)
 {
     struct ttp_traced_stack *stack = s->stack;
     const struct iovec to = {stack->bytes + stack->filled, bytes - stack->filled};
@@ -49,7 +49,7 @@ static bool read_word(void *context, uint64_t at, uint64_t *word)
     if (at < stack->low || at - stack->low > TTP_STACK_BYTES - 8 || at % 8 != 0)
         return false;
     if (at - stack->low + 8 > stack->filled)
-        fill(s, TTP_STACK_BYTES);
+        fill_window(s, TTP_STACK_BYTES);
     if (at - stack->low + 8 > stack->filled)
         return false;
     memcpy(word, stack->bytes + (at - stack->low), 8);
@@ -62,9 +62,9 @@ static void restart(struct state *s, uint64_t sp)
     uint64_t page_rest = FIRST_BYTES - sp % FIRST_BYTES;
     s->stack->low = sp;
     s->stack->filled = 0;
-    fill(s, FIRST_BYTES);
+    fill_window(s, FIRST_BYTES);
     if (s->stack->filled < 8) /* the next page is no memory */
-        fill(s, page_rest);
+        fill_window(s, page_rest);
 }
 
 /* ---- one frame ---- */
@@ -80,7 +80,7 @@ static bool step_signal(struct state *s)
     return true;
 }
 
-static bool step(struct state *s, const struct ttp_plan_row *row)
+static bool step_frame(struct state *s, const struct ttp_plan_row *row)
 {
     return row->cfa_kind == TTP_PLAN_CFA_SIGNAL ? step_signal(s)
                                                 : ttp_plan_step(&s->frame, row, read_word, s);
@@ -103,7 +103,7 @@ void ttp_stack_walk(struct ttp_traced_stack *stack, const struct ttp_traced_modu
             stack->is_cut = false;
             return;
         }
-        if (row == NULL || !step(&s, row))
+        if (row == NULL || !step_frame(&s, row))
             return;
     }
     stack->is_cut = frame->pc != 0;

@@ -79,7 +79,7 @@ static struct ttp_traced *add_thread(struct ttp_tracer *tracer, uint32_t tid, ui
     return thread;
 }
 
-static void forget(struct ttp_tracer *tracer, struct ttp_traced *thread)
+static void forget_thread(struct ttp_tracer *tracer, struct ttp_traced *thread)
 {
     size_t at = place_of(tracer, thread->tid);
     if (thread->tid == thread->pid)
@@ -124,7 +124,7 @@ static void go_on(struct ttp_tracer *tracer, struct ttp_traced *thread, int how,
     thread->is_held = false;
     (void)ptrace((enum __ptrace_request)how, (pid_t)thread->tid, NULL, (void *)(intptr_t)signal);
     if (is_leaving) /* and it lives: the recorder says when that was */
-        forget(tracer, thread);
+        forget_thread(tracer, thread);
 }
 
 /* All other threads of the process are gone; this one has the process's number now. */
@@ -135,7 +135,7 @@ static void take_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
         if (other != thread && other->pid == thread->pid) {
             thread->is_seen |= other->is_seen;
             ttp_outside_end(&tracer->outside, &other->out);
-            forget(tracer, other);
+            forget_thread(tracer, other);
         }
     }
     ttp_traced_exec(tracer, thread);
@@ -260,7 +260,7 @@ static void take_status(struct ttp_tracer *tracer, uint32_t tid, int status)
     if (!WIFSTOPPED(status)) {
         if (thread != NULL) {
             ttp_outside_end(&tracer->outside, &thread->out);
-            forget(tracer, thread);
+            forget_thread(tracer, thread);
         }
         release_held(tracer);
         return;
@@ -310,7 +310,7 @@ static void trace_threads(struct ttp_tracer *tracer)
 
 /* ---- the beginning ---- */
 
-static ttape_status refuse(ttape_error *err, uint32_t pid)
+static ttape_status refuse_process(ttape_error *err, uint32_t pid)
 {
     int code = errno;
     return ttp_fail(err, TTAPE_E_UNSUPPORTED, "", TTAPE_ERROR_NO_OFFSET,
@@ -383,7 +383,7 @@ static ttape_status seize_all(struct ttp_tracer *tracer, uint32_t pid, ttape_err
         }
         (void)closedir(folder);
     }
-    return tracer->count > 0 ? TTAPE_OK : refuse(err, pid);
+    return tracer->count > 0 ? TTAPE_OK : refuse_process(err, pid);
 }
 
 static void begin_images(struct ttp_tracer *tracer)
@@ -452,7 +452,7 @@ ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_c
     }
     counts->lost = tracer.outside.lost;
     while (tracer.count > 0)
-        forget(&tracer, tracer.threads[tracer.count - 1]);
+        forget_thread(&tracer, tracer.threads[tracer.count - 1]);
     free(tracer.threads);
     for (size_t i = 0; i < tracer.space_count; i++)
         ttp_modules_free(&tracer.spaces[i].modules);

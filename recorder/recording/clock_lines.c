@@ -133,8 +133,8 @@ void ttp_clock_begin(struct ttp_clock *c, const struct ttp_tick_rate *first)
     c->span = TTP_CLOCK_OPEN;
 }
 
-static ttape_status push(const ttape_allocator *a, struct ttp_clock *c,
-                         const struct ttp_tick_rate *line, ttape_error *err)
+static ttape_status push_line(const ttape_allocator *a, struct ttp_clock *c,
+                              const struct ttp_tick_rate *line, ttape_error *err)
 {
     struct ttp_tick_rate *place = ttp_push(a, &c->lines, sizeof *place, err);
     if (place == NULL)
@@ -150,7 +150,7 @@ ttape_status ttp_clock_add(const ttape_allocator *a, struct ttp_clock *c,
                            const struct ttp_tick_rate *line, ttape_error *err)
 {
     if (c->lines.count == 0)
-        TTP_TRY(push(a, c, &c->line, err));
+        TTP_TRY(push_line(a, c, &c->line, err));
     struct ttp_tick_rate *lines = c->lines.data;
     while (c->lines.count != 0 && lines[c->lines.count - 1].base >= line->base)
         c->lines.count--;
@@ -159,7 +159,7 @@ ttape_status ttp_clock_add(const ttape_allocator *a, struct ttp_clock *c,
         c->lines.count -= LINES_MAX / 2;
     }
     c->span = 0; /* looked up again */
-    return push(a, c, line, err);
+    return push_line(a, c, line, err);
 }
 
 uint64_t ttp_clock_seek(struct ttp_clock *c, uint64_t ticks)

@@ -144,7 +144,8 @@ static ttape_status open_again(struct ttp_output *o, ttape_error *err)
     return o->fd < 0 ? ttp_directory_fail(err, "opening", o->path) : TTAPE_OK;
 }
 
-static ttape_status append(void *context, const void *data, size_t size_bytes, ttape_error *err)
+static ttape_status append_data(void *context, const void *data, size_t size_bytes,
+                                ttape_error *err)
 {
     struct ttp_output *o = context;
     TTP_TRY(open_again(o, err));
@@ -190,7 +191,7 @@ static ttape_status open_writer(struct ttp_encode *e, struct ttp_output *o, ttap
         return ttp_directory_fail(err, "creating", o->path);
     if (e->options.live)
         hold_file(o->fd);
-    ttape_sink sink = {o, append, sync_file};
+    ttape_sink sink = {o, append_data, sync_file};
     TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
     if (e->options.separate_files)
         ttp_writer_share_memory(o->writer);

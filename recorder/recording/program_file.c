@@ -108,7 +108,7 @@ static bool file_offset(const struct elf *elf, uint64_t address, uint64_t *offse
     return false;
 }
 
-static bool holds(const char *bytes, size_t size, const char *const *words)
+static bool holds_word(const char *bytes, size_t size, const char *const *words)
 {
     for (; *words != NULL; words++)
         if (memmem(bytes, size, *words, strlen(*words)) != NULL)
@@ -129,9 +129,9 @@ static void search(int fd, uint64_t offset, uint64_t size, struct ttp_program_fi
         size_t part = size - at < CHUNK_BYTES ? (size_t)(size - at) : CHUNK_BYTES;
         if (!read_at(fd, bytes, part, offset + at))
             return;
-        file->has_hooks |= holds(bytes, part, hooks);
-        file->has_sanitizer |= holds(bytes, part, sanitizers);
-        file->makes_threads |= holds(bytes, part, threads);
+        file->has_hooks |= holds_word(bytes, part, hooks);
+        file->has_sanitizer |= holds_word(bytes, part, sanitizers);
+        file->makes_threads |= holds_word(bytes, part, threads);
     }
 }
 
@@ -149,8 +149,8 @@ static void look_into_loader(const char *path, struct ttp_program_file *file)
         if (size <= 0)
             break;
         is_any = true;
-        is_glibc |= holds(bytes, (size_t)size, glibc);
-        is_newer |= holds(bytes, (size_t)size, newer);
+        is_glibc |= holds_word(bytes, (size_t)size, glibc);
+        is_newer |= holds_word(bytes, (size_t)size, newer);
     }
     if (fd >= 0)
         (void)close(fd);

@@ -183,7 +183,7 @@ static void look_at_utc(struct ttp_drain *d)
     s->utc_error_end_ns = error_ns;
 }
 
-static ttape_status follow(struct ttp_drain *d, ttape_error *err)
+static ttape_status follow_clock(struct ttp_drain *d, ttape_error *err)
 {
     struct ttp_clock_tracker *t = &d->tracker;
     uint64_t ticks = 0, ns = 0, width = read_pair(&ticks, &ns, SAMPLE_TRIES);
@@ -208,7 +208,7 @@ ttape_status ttp_clock_sample(struct ttp_drain *d, bool before_slot, ttape_error
         return TTAPE_OK;
     uint64_t now = counter();
     if (!before_slot || now - d->sampled_ticks >= SLOT_TICKS)
-        return follow(d, err);
+        return follow_clock(d, err);
     d->tracker.used = now > d->tracker.used ? now : d->tracker.used;
     return TTAPE_OK;
 }

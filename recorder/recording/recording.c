@@ -62,7 +62,7 @@ static ttape_status encode_all(ttape_recording *r, struct ttp_slot *slot, uint32
     }
 }
 
-static void fail(ttape_recording *r)
+static void end_failed(ttape_recording *r)
 {
     r->shared.failed = true;
     ttp_shared_stop(&r->shared, TTAPE_STOP_FAILED);
@@ -76,7 +76,7 @@ static void serve_marks(ttape_recording *r)
         return;
     r->encoder.status = encode_all(r, r->drain.slot, 0);
     if (r->encoder.status != TTAPE_OK)
-        fail(r);
+        end_failed(r);
 }
 
 /* At the end the rest of the arena is decoded where it lies: that needs no spill file, should its
@@ -141,7 +141,7 @@ static void encode_to_end(ttape_recording *r, struct ttp_slot *slot)
         r->encoder.status = ttp_outputs_finish(&r->encoder, &r->encoder.error);
     ttp_snapshots_end(r);
     if (r->encoder.status != TTAPE_OK)
-        fail(r);
+        end_failed(r);
 }
 
 /* A word in the arena that has this thread's id while it lives: the kernel marks it when the thread

@@ -164,8 +164,9 @@ static ttape_status find_begin(const struct ttp_pieces *pieces, const ttape_allo
     return TTAPE_OK;
 }
 
-static ttape_status join(const struct ttp_pieces *pieces, const ttape_writer_options *options,
-                         const ttape_sink *sink, ttape_error *err)
+static ttape_status join_pieces(const struct ttp_pieces *pieces,
+                                const ttape_writer_options *options, const ttape_sink *sink,
+                                ttape_error *err)
 {
     ttape_writer *writer;
     uint64_t begin_ns;
@@ -183,5 +184,5 @@ static ttape_status join(const struct ttp_pieces *pieces, const ttape_writer_opt
 ttape_status ttape_recording_open(ttape_recording **out, const char *output,
                                   const ttape_recording_options *options, ttape_error *err)
 {
-    return ttp_recording_open(out, output, options, join, err);
+    return ttp_recording_open(out, output, options, join_pieces, err);
 }

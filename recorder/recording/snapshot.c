@@ -114,7 +114,8 @@ struct target {
 
 /* The recording goes on: what is left to write may take half of the disk's room at most. Others
  * write to it, too, so this is asked again each time. */
-static ttape_status append(void *context, const void *data, size_t size_bytes, ttape_error *err)
+static ttape_status append_data(void *context, const void *data, size_t size_bytes,
+                                ttape_error *err)
 {
     struct target *t = context;
     struct statvfs room;
@@ -136,7 +137,7 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
 {
     const struct ttp_snapshots *s = &r->snapshots;
     struct target target = {ttape_sink_fd(fd), copy->base, r->directory.fd, 0};
-    ttape_sink sink = {&target, append, NULL};
+    ttape_sink sink = {&target, append_data, NULL};
     ttape_writer_options options = r->encoder.options.writer;
     options.size = sizeof options;
     options.jobs = 1;

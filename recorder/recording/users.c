@@ -60,7 +60,7 @@ static bool list(const ttape_allocator *a, struct ttp_growing *l)
     return all != NULL && is_whole;
 }
 
-static bool holds(const struct ttp_growing *l, uint32_t process)
+static bool holds_process(const struct ttp_growing *l, uint32_t process)
 {
     return l->count != 0 && bsearch(&process, l->data, l->count, sizeof process, by_number) != NULL;
 }
@@ -96,7 +96,7 @@ static bool look_for_users(struct search *s, const struct ttp_growing *now,
     bool is_any = false;
     char name[16];
     for (size_t i = 0; i < now->count; i++) {
-        if (processes[i] == s->own || holds(before, processes[i]))
+        if (processes[i] == s->own || holds_process(before, processes[i]))
             continue;
         is_any = true;
         (void)snprintf(name, sizeof name, "%u", processes[i]);

@@ -318,7 +318,7 @@ static ttape_status decode_rest(struct recovery *v, ttape_error *err)
     return status;
 }
 
-static ttape_status finish(struct recovery *v, ttape_error *err)
+static ttape_status finish_recovery(struct recovery *v, ttape_error *err)
 {
     uint64_t lost = v->files.arena_lost, uncounted = v->e->uncounted;
     v->telling.report->recovered_events = v->e->appended;
@@ -388,7 +388,7 @@ static ttape_status recover(struct recovery *v, const char *directory, const tta
         ttp_tell(&v->telling, true, "the spill file is gone, with what was only there");
     v->lost_slots = ttp_slots_tell(&v->telling, &v->files, v->e);
     TTP_TRY(decode_rest(v, err));
-    return finish(v, err);
+    return finish_recovery(v, err);
 }
 
 ttape_status ttape_recover_recording(const char *directory, const ttape_sink *sink,

@@ -30,7 +30,7 @@ ttape_status ttp_recovered_fail(ttape_error *err, const char *what, const char *
     return status;
 }
 
-static void refuse(struct ttp_recovered_arena *arena, const char *why)
+static void refuse_arena(struct ttp_recovered_arena *arena, const char *why)
 {
     (void)snprintf(arena->why_not, sizeof arena->why_not, "%s", why);
 }
@@ -132,18 +132,18 @@ static bool has_right_sizes(struct ttp_recovered_arena *arena)
            (uint64_t)ready * TTP_BLOCK_BYTES <= arena->bytes - offset;
 }
 
-static void check(struct ttp_recovered_arena *arena, const uint8_t *trace_id)
+static void check_arena(struct ttp_recovered_arena *arena, const uint8_t *trace_id)
 {
     const struct ttp_arena_head *head = (const void *)arena->memory;
     if (head->magic != TTP_ARENA_MAGIC)
-        refuse(arena, "is no arena");
+        refuse_arena(arena, "is no arena");
     else if (head->version != TTP_ARENA_VERSION)
         (void)snprintf(arena->why_not, sizeof arena->why_not, "is of version %u, not %u",
                        head->version, TTP_ARENA_VERSION);
     else if (memcmp(head->trace_id, trace_id, sizeof head->trace_id) != 0)
-        refuse(arena, "is another recording's");
+        refuse_arena(arena, "is another recording's");
     else if (!has_right_sizes(arena))
-        refuse(arena, "is broken");
+        refuse_arena(arena, "is broken");
 }
 
 static ttape_status map(struct ttp_recovered_arena *arena, int fd, const char *path,
@@ -154,11 +154,11 @@ static ttape_status map(struct ttp_recovered_arena *arena, int fd, const char *p
         return ttp_recovered_fail(err, "reading the state of the arena", path);
     if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
         info.st_size < (off_t)TTP_ARENA_HEAD_BYTES) {
-        refuse(arena, "is no arena of this user");
+        refuse_arena(arena, "is no arena of this user");
         return TTAPE_OK;
     }
     if ((uint64_t)info.st_size > SIZE_MAX) {
-        refuse(arena, "is larger than this machine's memory");
+        refuse_arena(arena, "is larger than this machine's memory");
         return TTAPE_OK;
     }
     arena->bytes = (size_t)info.st_size;
@@ -185,14 +185,14 @@ ttape_status ttp_recovered_arena_open(struct ttp_recovered_arena *arena, const c
     if (!name_directory(arena, path, folder))
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
     if (arena->directory == NULL) {
-        refuse(arena, "is no name that a recorder gives");
+        refuse_arena(arena, "is no name that a recorder gives");
         return TTAPE_OK;
     }
     int fd = open_file(arena, folder);
     if (fd < 0 && errno == ENOENT)
         return TTAPE_OK;
     if (fd < 0 && (errno == ENOTDIR || errno == EACCES || errno == ELOOP)) { /* links, too */
-        refuse(arena, "is no arena of this user");
+        refuse_arena(arena, "is no arena of this user");
         return TTAPE_OK;
     }
     if (fd < 0)
@@ -200,7 +200,7 @@ ttape_status ttp_recovered_arena_open(struct ttp_recovered_arena *arena, const c
     ttape_status status = map(arena, fd, path, err);
     (void)close(fd);
     if (arena->memory != NULL)
-        check(arena, trace_id);
+        check_arena(arena, trace_id);
     if (arena->why_not[0] != '\0')
         unmap(arena);
     return status;

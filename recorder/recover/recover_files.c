@@ -28,7 +28,7 @@ static ttape_status no_memory(ttape_error *err)
     return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
 }
 
-static char *join(const char *directory, const char *name)
+static char *join_path(const char *directory, const char *name)
 {
     char *path = NULL;
     return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
@@ -36,7 +36,7 @@ static char *join(const char *directory, const char *name)
 
 static int open_in(const char *directory, const char *name)
 {
-    char *path = join(directory, name);
+    char *path = join_path(directory, name);
     int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat info;
     if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
@@ -223,7 +223,7 @@ static ttape_status take_name(struct ttp_recovered_files *files, const char *nam
         return no_memory(err);
     if (file->path != NULL)
         return TTAPE_OK;
-    file->path = join(files->directory, name);
+    file->path = join_path(files->directory, name);
     return file->path == NULL ? no_memory(err) : TTAPE_OK;
 }
 

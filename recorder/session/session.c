@@ -64,7 +64,7 @@ static ttape_status hold_running(ttape_session *session, ttape_error *err)
                            (pid_t)session->state.pid, true, err);
 }
 
-static ttape_status attach(ttape_session *session, ttape_error *err)
+static ttape_status attach_session(ttape_session *session, ttape_error *err)
 {
     TTP_TRY(name_process(session, err));
     return session->engine->held(session, err);
@@ -95,7 +95,7 @@ static const struct ttp_engine in_process = {.loads = true,
                                            .end = end_tracer},
                                attached = {.records = true,
                                            .open = open_tracer,
-                                           .start = attach,
+                                           .start = attach_session,
                                            .held = hold_running,
                                            .is_over = ttp_session_has_let_go,
                                            .end = end_tracer},

@@ -87,7 +87,7 @@ static void on_term(int number)
 
 /* The terminal's signals are the command's. Where the recorder dies, programs are let go: `parent`
  * may have gone before the kernel was asked to tell that. */
-static void prepare(pid_t parent)
+static void prepare_child(pid_t parent)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN}, term = {.sa_handler = on_term};
     static const int ignored[] = {SIGINT,  SIGQUIT, SIGHUP,  SIGPIPE,
@@ -123,7 +123,7 @@ static _Noreturn void trace(int socket, pid_t parent, const ttape_session_option
     ttape_error err = {0};
     struct answer end = {0};
     struct tracing tracing = {.socket = socket, .options = session};
-    prepare(parent);
+    prepare_child(parent);
     close_others(socket);
     if (!read_whole(socket, &task, sizeof task))
         _exit(EXIT_SUCCESS);

@@ -46,7 +46,7 @@ void ttp_follower_init(struct ttp_follower *s, const ttape_allocator *allocator)
     (void)pthread_mutex_init(&s->lock, NULL);
 }
 
-static void *prepare(void *context)
+static void *prepare_thread(void *context)
 {
     struct ttp_follower *s = context;
     s->prepared_fd = ttp_switch_rings_prepare();
@@ -58,7 +58,7 @@ void ttp_follower_prepare(struct ttp_follower *s)
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    s->is_preparing = ttp_thread_create(&s->preparing, prepare, s) == 0;
+    s->is_preparing = ttp_thread_create(&s->preparing, prepare_thread, s) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -285,7 +285,7 @@ static ttape_off_kind kind_of(const struct seen_thread *thread)
 
 /* The thread's next record. Where it is not what must come, some are missing between. (A thread of
  * which nothing is known and that is switched in begins: what may be missing is a hole of all.) */
-static void step(struct placing *p, struct seen_thread *thread, uint64_t word)
+static void step_thread(struct placing *p, struct seen_thread *thread, uint64_t word)
 {
     enum ttp_switch_kind kind = (enum ttp_switch_kind)(word & ((1u << KIND_BITS) - 1));
     uint64_t time_ns = word >> KIND_BITS;
@@ -355,7 +355,7 @@ static void consume(struct placing *p, struct seen_thread *thread)
     const uint64_t *records = thread->records.data;
     while (thread->first < thread->records.count &&
            is_before(p, thread, records[thread->first], end_ns)) {
-        step(p, thread, records[thread->first++]);
+        step_thread(p, thread, records[thread->first++]);
         p->s->waiting--;
     }
     if (thread->state != RUNS && thread->since_ns + p->place->error_ns < end_ns)

@@ -138,7 +138,7 @@ bool tool_choice_names(const struct tool_choice *choice)
     return choice->tids.count + choice->pids.count + choice->streams.count > 0;
 }
 
-static int fail(ttape_status status, const char *trace, const struct tool_choice *choice)
+static int print_failure(ttape_status status, const char *trace, const struct tool_choice *choice)
 {
     if (status == TTAPE_E_UNSUPPORTED)
         return tool_fail("'%s' has no times: --time cannot be used", trace);
@@ -183,7 +183,7 @@ static int select_all(struct tool_selection *selection, const ttape_reader *read
     ttape_selection_info chosen;
     ttape_status status = make_selection(selection, reader, choice);
     if (status != TTAPE_OK)
-        return fail(status, trace, choice);
+        return print_failure(status, trace, choice);
     ttape_selection_get_info(selection->made, &chosen);
     ttape_reader_get_info(reader, &info);
     uint64_t span_ns = info.time_last_ns - info.time_first_ns;
@@ -214,7 +214,7 @@ int tool_select_streams(struct tool_selection *selection, const ttape_reader *re
     streams.time = (struct tool_span){0};
     ttape_status status = make_selection(selection, reader, &streams);
     bool is_fine = status == TTAPE_OK || (status == TTAPE_E_NOT_FOUND && may_be_none);
-    return is_fine ? TOOL_OK : fail(status, trace, choice);
+    return is_fine ? TOOL_OK : print_failure(status, trace, choice);
 }
 
 bool tool_selects(const struct tool_selection *selection, uint32_t stream)

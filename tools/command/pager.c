@@ -74,7 +74,7 @@ static const char *choose_pager(void)
     return *pager == '\0' || strcmp(pager, "cat") == 0 ? NULL : pager;
 }
 
-static bool start(const char *pager, int read_fd, int write_fd)
+static bool start_process(const char *pager, int read_fd, int write_fd)
 {
     posix_spawn_file_actions_t actions;
     char shell[] = "sh", option[] = "-c";
@@ -105,7 +105,7 @@ static void start_pager(void)
         return;
     setenv("LESS", "FRX", 0);
     setenv("LV", "-c", 0);
-    if (start(pager, ends[0], ends[1])) {
+    if (start_process(pager, ends[0], ends[1])) {
         dup2(ends[1], STDOUT_FILENO);
         signal(SIGPIPE, SIG_IGN); /* the pager may be left early: our exit status stays */
         signal(SIGINT, SIG_IGN);  /* it is the pager's */

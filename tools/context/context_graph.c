@@ -56,7 +56,7 @@ static int compare_costs(const void *a, const void *b)
     return one->cost < other->cost ? -1 : one->cost > other->cost;
 }
 
-static size_t share(uint64_t memory, uint64_t bytes_each)
+static size_t share_memory(uint64_t memory, uint64_t bytes_each)
 {
     uint64_t count = memory / bytes_each;
     return count < INT32_MAX ? (size_t)count : INT32_MAX;
@@ -82,8 +82,8 @@ static void search_all(struct tool_contexts *contexts, const struct tool_edges *
     const struct tool_search_options options = {.operation = graph->how.operation,
                                                 .news_most = graph->news_most,
                                                 .ends = ends,
-                                                .prefixes_most = share(memory, PREFIX_SHARE),
-                                                .nodes_most = share(memory, NODE_SHARE),
+                                                .prefixes_most = share_memory(memory, PREFIX_SHARE),
+                                                .nodes_most = share_memory(memory, NODE_SHARE),
                                                 .deep_bytes = (size_t)(memory / 8) * DEEP_EIGHTHS,
                                                 .memory_bytes = tool_memory_left()};
     struct tool_search search;
@@ -154,7 +154,7 @@ int tool_context_search(struct tool_contexts *contexts, const struct tool_contex
     uint64_t memory = graph->how.memory_bytes != 0 ? graph->how.memory_bytes : MEMORY_USUAL;
     struct tool_edges edges;
     int status = TOOL_OK;
-    tool_edges_begin(&edges, share(memory, CONTEXT_SHARE));
+    tool_edges_begin(&edges, share_memory(memory, CONTEXT_SHARE));
     for (size_t i = 0; i < graph->traces.count && status != TOOL_CANNOT; i++) {
         const struct tool_edges_seen seen = {.path = graph->traces.paths[i],
                                              .ids = graph->how.ids,

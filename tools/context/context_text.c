@@ -30,8 +30,8 @@ static uint32_t count_same(const struct tool_context_wanted *wanted)
 }
 
 /* Returns how many have something of it. */
-static size_t judge(struct tool_printers *printers, struct tool_context_wanted *wanted,
-                    uint32_t skipped, enum tool_text_how how)
+static size_t judge_printers(struct tool_printers *printers, struct tool_context_wanted *wanted,
+                             uint32_t skipped, enum tool_text_how how)
 {
     size_t count = 0;
     for (size_t i = 0; i < wanted->answer_count; i++) {
@@ -54,9 +54,9 @@ void tool_context_narrow(struct tool_contexts *contexts, struct tool_context_wan
     size_t with = 0;
     uint32_t same = count_same(wanted);
     for (int how = TOOL_TEXT_WHOLE; with == 0 && how <= TOOL_TEXT_CUT; how++) {
-        with = same != 0 ? judge(printers, wanted, same, (enum tool_text_how)how) : 0;
+        with = same != 0 ? judge_printers(printers, wanted, same, (enum tool_text_how)how) : 0;
         if (with == 0)
-            with = judge(printers, wanted, 0, (enum tool_text_how)how);
+            with = judge_printers(printers, wanted, 0, (enum tool_text_how)how);
     }
     if (with != 0)
         wanted->without = wanted->answer_count - with;

@@ -35,7 +35,7 @@ bool tool_text_is_line(const char *line)
 
 /* Text has no zero byte, and some line near its beginning is one of this form, if any line says
  * something. */
-static bool probe(const struct tool_conversion *conversion)
+static bool probe_input(const struct tool_conversion *conversion)
 {
     const char *at = (const char *)conversion->head, *end = at + conversion->head_bytes;
     bool is_empty = true;
@@ -165,5 +165,5 @@ static int convert_text(struct tool_conversion *conversion)
 
 const struct tool_converter tool_converter_text = {.name = "text",
                                                    .summary = "tracetape's plain text raw form",
-                                                   .probe = probe,
+                                                   .probe = probe_input,
                                                    .run = convert_text};

@@ -13,15 +13,15 @@
 /* The magic up to the version, so that of a later one the reader says so (F-FIL-01). */
 static const uint8_t magic[] = {0x89, 'T', 'T', 'A', 'P', 'E'};
 
-static bool probe(const struct tool_conversion *conversion)
+static bool probe_input(const struct tool_conversion *conversion)
 {
     return !conversion->is_directory && conversion->head_bytes >= sizeof(magic) &&
            memcmp(conversion->head, magic, sizeof(magic)) == 0;
 }
 
 /* What failed may be either file's: a writer that failed says so again. */
-static int fail(struct tool_conversion *conversion, const struct tool_input *input,
-                const ttape_error *err)
+static int print_failure(struct tool_conversion *conversion, const struct tool_input *input,
+                         const ttape_error *err)
 {
     ttape_error again = {0};
     if (ttape_writer_finish(conversion->writer, &again) != TTAPE_OK)
@@ -73,7 +73,7 @@ static int work(void *context, const struct tool_input *input)
     warn_of_structures(conversion, input);
     tool_losses_warn(input);
     if (ttape_recode(conversion->writer, input->reader, say_progress, &progress, &err) != TTAPE_OK)
-        return fail(conversion, input, &err);
+        return print_failure(conversion, input, &err);
     return conversion->warning_count > 0 ? TOOL_LOSS : TOOL_OK;
 }
 
@@ -91,5 +91,7 @@ static int convert_trace(struct tool_conversion *conversion)
                : tool_input_run(conversion->input, 1, 0, work, conversion);
 }
 
-const struct tool_converter tool_converter_trace = {
-    .name = "trace", .summary = "tracetape's own files", .probe = probe, .run = convert_trace};
+const struct tool_converter tool_converter_trace = {.name = "trace",
+                                                    .summary = "tracetape's own files",
+                                                    .probe = probe_input,
+                                                    .run = convert_trace};

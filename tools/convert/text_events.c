@@ -196,7 +196,7 @@ static ttape_status take_verb(struct tool_text *text, const struct tool_text_str
 }
 
 /* Keeps the thread's open frames in step, once the whole line is good. */
-static void follow(struct tool_text_stream *stream, const ttape_event *event)
+static void follow_event(struct tool_text_stream *stream, const ttape_event *event)
 {
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
@@ -283,6 +283,6 @@ ttape_status tool_text_event(struct tool_text *text, const struct tool_token *ti
     if (status != TTAPE_OK)
         return status;
     stream->last_ns = event.time_ns;
-    follow(stream, &event);
+    follow_event(stream, &event);
     return add_event(text, index, &event, value_count);
 }

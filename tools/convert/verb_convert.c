@@ -251,7 +251,7 @@ static void tell_raw(const struct tool_conversion *conversion)
 }
 
 /* Ends the trace and gives it its name; `status` is what the converter said. */
-static int finish(struct tool_conversion *conversion, int status)
+static int finish_conversion(struct tool_conversion *conversion, int status)
 {
     ttape_error err = {0};
     if (status == TOOL_CANNOT || conversion->writer == NULL)
@@ -294,7 +294,7 @@ static int convert(struct tool_conversion *conversion, const char *format, uint8
     tool_progress_start("convert");
     status = converter->run(conversion);
     tool_progress_stop();
-    status = finish(conversion, status);
+    status = finish_conversion(conversion, status);
     summarise(conversion);
     return status;
 }

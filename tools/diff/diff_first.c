@@ -154,7 +154,7 @@ struct comparing {
     uint32_t current;
 };
 
-static int fill(struct feed *f)
+static int fill_feed(struct feed *f)
 {
     ttape_error err = {0};
     f->number += f->count;
@@ -223,7 +223,7 @@ static void use_stack(struct comparing *c, uint32_t number)
     }
 }
 
-static void push(struct comparing *c, const ttape_event *event)
+static void push_frame(struct comparing *c, const ttape_event *event)
 {
     size_t *height = &c->heights[c->current];
     tool_grow((void **)&c->stacks[c->current], &c->capacities[c->current], *height + 1,
@@ -238,7 +238,7 @@ static void push(struct comparing *c, const ttape_event *event)
     ++*height;
 }
 
-static void pop(struct comparing *c, uint64_t count)
+static void pop_frames(struct comparing *c, uint64_t count)
 {
     size_t *height = &c->heights[c->current];
     *height = count < *height - 1 ? *height - (size_t)count : 1;
@@ -249,11 +249,11 @@ static inline void apply(struct comparing *c, const ttape_event *event)
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
     case TTAPE_EVENT_OPEN:
-    case TTAPE_EVENT_SIGNAL_BEGIN: push(c, event); break;
+    case TTAPE_EVENT_SIGNAL_BEGIN: push_frame(c, event); break;
     case TTAPE_EVENT_EXIT:
-    case TTAPE_EVENT_SIGNAL_END: pop(c, 1); break;
-    case TTAPE_EVENT_UNWIND: pop(c, event->argument); break;
-    case TTAPE_EVENT_EXIT_ACROSS: pop(c, (uint64_t)event->argument + 1); break;
+    case TTAPE_EVENT_SIGNAL_END: pop_frames(c, 1); break;
+    case TTAPE_EVENT_UNWIND: pop_frames(c, event->argument); break;
+    case TTAPE_EVENT_EXIT_ACROSS: pop_frames(c, (uint64_t)event->argument + 1); break;
     case TTAPE_EVENT_SWITCH: use_stack(c, event->argument); break;
     default: break;
     }
@@ -279,7 +279,7 @@ static void note_difference(struct comparing *c, uint32_t end)
 static const ttape_event *look_on(struct feed *f)
 {
     f->at++;
-    if (f->at >= f->count && (f->ended || fill(f) != TOOL_OK || f->at >= f->count))
+    if (f->at >= f->count && (f->ended || fill_feed(f) != TOOL_OK || f->at >= f->count))
         return NULL;
     return &f->events[f->at];
 }
@@ -332,7 +332,7 @@ static int compare_events(struct comparing *c)
     for (;;) {
         for (int side = 0; side < 2; side++) {
             struct feed *f = &c->feeds[side];
-            if (f->at == f->count && !f->ended && fill(f) != TOOL_OK)
+            if (f->at == f->count && !f->ended && fill_feed(f) != TOOL_OK)
                 return TOOL_CANNOT;
         }
         struct feed *a = &c->feeds[0], *b = &c->feeds[1];
@@ -365,7 +365,8 @@ static bool push_edges(struct comparing *c)
     for (uint32_t i = 0; i < a.frame_count; i++) {
         const ttape_open_frame *open = &a.frames[i];
         use_stack(c, open->stack);
-        push(c, &(ttape_event){.kind = open->kind, .site = open->site, .argument = open->argument});
+        push_frame(
+            c, &(ttape_event){.kind = open->kind, .site = open->site, .argument = open->argument});
     }
     use_stack(c, a.stack);
     uint32_t count = a.frame_count;
@@ -396,7 +397,7 @@ static int compare_thread(struct tool_diff *diff, struct tool_diff_thread *threa
     int other = open_feed(&c.feeds[1], diff, 1, thread->streams[1]);
     status = other > status ? other : status;
     if (status == TOOL_OK && !push_edges(&c)) {
-        status = fill(&c.feeds[0]) == TOOL_OK ? fill(&c.feeds[1]) : TOOL_CANNOT;
+        status = fill_feed(&c.feeds[0]) == TOOL_OK ? fill_feed(&c.feeds[1]) : TOOL_CANNOT;
         if (status == TOOL_OK)
             note_difference(&c, TOOL_DIFF_EVENT);
     } else if (status == TOOL_OK) {

@@ -336,7 +336,7 @@ static const struct tool_dump_format *find_format(const char *name)
     return NULL;
 }
 
-static int check(const struct options *options, const struct tool_dump_format *format)
+static int check_options(const struct options *options, const struct tool_dump_format *format)
 {
     if (format == NULL)
         return tool_usage("dump", "unknown format '%s'", options->format);
@@ -363,7 +363,7 @@ int tool_verb_dump(int argc, char **argv)
         return status;
     const struct tool_dump_format *format =
         find_format(options.format == NULL ? "text" : options.format);
-    status = check(&options, format);
+    status = check_options(&options, format);
     if (status != TOOL_OK) {
         tool_filter_close(&options.kept);
         tool_choice_close(&options.choice);

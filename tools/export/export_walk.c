@@ -81,8 +81,8 @@ void tool_walk_show(struct tool_walk *walk, uint64_t time_ns)
 }
 
 /* A new frame on top, all zero but for what every frame has. */
-static inline struct tool_frame *push(struct tool_walk *walk, uint32_t kind, uint32_t site,
-                                      uint64_t time_ns)
+static inline struct tool_frame *push_frame(struct tool_walk *walk, uint32_t kind, uint32_t site,
+                                            uint64_t time_ns)
 {
     struct tool_stack *stack = tool_walk_stack(walk);
     if (__builtin_expect(stack->count == stack->capacity, 0)) {
@@ -98,7 +98,7 @@ static inline struct tool_frame *push(struct tool_walk *walk, uint32_t kind, uin
 static inline void enter_site(struct tool_walk *walk, uint32_t kind, uint32_t site, uint32_t signal,
                               const struct tool_moment *now)
 {
-    struct tool_frame *frame = push(walk, kind, site, now->time_ns);
+    struct tool_frame *frame = push_frame(walk, kind, site, now->time_ns);
     frame->signal = signal;
     if (__builtin_expect(walk->export->min_ns == 0, 1)) {
         tool_walk_stack(walk)->shown++;
@@ -108,8 +108,8 @@ static inline void enter_site(struct tool_walk *walk, uint32_t kind, uint32_t si
     }
 }
 
-static inline void leave(struct tool_walk *walk, const struct tool_moment *now,
-                         enum tool_ending ending)
+static inline void leave_call(struct tool_walk *walk, const struct tool_moment *now,
+                              enum tool_ending ending)
 {
     struct tool_stack *stack = tool_walk_stack(walk);
     if (stack->count == 0)
@@ -202,7 +202,7 @@ static void find_thread(struct tool_walk *walk, const ttape_call_step *step)
     (void)stack_of(walk, step->stack);
     for (uint32_t i = 0; i < step->began_count; i++) {
         const ttape_call *call = &step->began[i];
-        struct tool_frame *frame = push(walk, call->kind, call->site, walk->now_ns);
+        struct tool_frame *frame = push_frame(walk, call->kind, call->site, walk->now_ns);
         if (walk->export->has_times)
             frame->enter_ns = call->enter_ns;
         frame->signal = call->argument;
@@ -211,7 +211,7 @@ static void find_thread(struct tool_walk *walk, const ttape_call_step *step)
     walk->stack = walk->active;
 }
 
-static void start(struct tool_walk *walk, const ttape_call_step *step)
+static void start_call(struct tool_walk *walk, const ttape_call_step *step)
 {
     arrive(walk, step);
     const struct tool_moment now = {.time_ns = walk->now_ns};
@@ -239,7 +239,7 @@ static void drop(struct tool_walk *walk, const ttape_call_step *step, enum tool_
     const struct tool_moment now = {.time_ns = walk->now_ns};
     walk->stack = step->stack;
     for (uint32_t i = 0; i < step->ended_count; i++)
-        leave(walk, &now, ending);
+        leave_call(walk, &now, ending);
     walk->stack = walk->active;
 }
 
@@ -274,7 +274,7 @@ static inline void take_step(struct tool_walk *walk, const ttape_call_step *step
         return;
     }
     for (uint32_t i = step->ended_count; i-- > 0;)
-        leave(walk, &now, ending_of(&step->ended[i]));
+        leave_call(walk, &now, ending_of(&step->ended[i]));
     if (step->ended_count > 0)
         return;
     if (event->kind == TTAPE_EVENT_SWITCH)
@@ -303,7 +303,7 @@ void tool_walk_step(struct tool_walk *walk, const ttape_call_step *step)
     switch (step->kind) {
     case TTAPE_STEP_EVENT: take_step(walk, step); break;
     case TTAPE_STEP_FOUND: find_thread(walk, step); break;
-    case TTAPE_STEP_START: start(walk, step); break;
+    case TTAPE_STEP_START: start_call(walk, step); break;
     case TTAPE_STEP_MISSING: miss(walk, step); break;
     case TTAPE_STEP_LOST: drop(walk, step, TOOL_ENDING_LOST); break;
     case TTAPE_STEP_STOP: stop(walk, step); break;

@@ -118,7 +118,7 @@ static enum tool_name_style name_style(const struct options *options)
     return tool_name_style(options->names, !is_for_people);
 }
 
-static int prepare(const struct options *options, struct tool_export *export)
+static int prepare_export(const struct options *options, struct tool_export *export)
 {
     ttape_reader_get_info(export->reader, &export->info);
     export->has_times = export->info.resolution_ns != TTAPE_TIME_NONE;
@@ -222,7 +222,7 @@ static int export_all(void *context, const struct tool_input *input)
                                  .function = options->function,
                                  .html = &html,
                                  .jobs = options->jobs};
-    int status = prepare(options, &export);
+    int status = prepare_export(options, &export);
     if (status == TOOL_OK) {
         tool_losses_warn(input);
         tool_stacks_warn(input);

@@ -75,7 +75,7 @@ void tool_filter_close(struct tool_filter *filter)
 
 /* ---- what it means ---- */
 
-static int refuse(const char *verb, const char *what, const char *text, const ttape_error *err)
+static int refuse_text(const char *verb, const char *what, const char *text, const ttape_error *err)
 {
     size_t size = strlen(text);
     if (err->status == TTAPE_E_MEMORY)
@@ -112,12 +112,12 @@ static int parse(ttape_filter **out, const char *verb, const struct tool_filter 
         const char *text = filter->texts[i];
         ttape_filter *one;
         if (take(&one, (ttape_string){text, strlen(text)}, NULL, &err) != TTAPE_OK)
-            return refuse(verb, what, text, &err);
+            return refuse_text(verb, what, text, &err);
         ttape_filter_close(one);
     }
     char *joined = tool_filter_text(filter);
     ttape_status status = take(out, (ttape_string){joined, strlen(joined)}, NULL, &err);
-    int result = status == TTAPE_OK ? TOOL_OK : refuse(verb, what, joined, &err);
+    int result = status == TTAPE_OK ? TOOL_OK : refuse_text(verb, what, joined, &err);
     free(joined);
     return result;
 }

@@ -145,7 +145,7 @@ static void note_damage(void *context, const ttape_error *error)
 
 /* ---- what is left ---- */
 
-static int copy(struct filtering *f, int fd, uint32_t jobs)
+static int copy_filtered(struct filtering *f, int fd, uint32_t jobs)
 {
     ttape_error err = {0};
     ttape_writer *writer;
@@ -192,7 +192,7 @@ int tool_filtered_open(struct tool_input *to, struct tool_filter_made *made,
     for (uint32_t i = 0; i < made->rule_count && f.symbols == NULL; i++)
         if (made->rules[i].kind == TTAPE_FILTER_SIZE)
             f.symbols = tool_symbols_make(&(struct tool_symbols_options){.no_lines = true});
-    int status = copy(&f, fd, jobs);
+    int status = copy_filtered(&f, fd, jobs);
     if (f.unsized_count > 0)
         tool_message("'%s': how large %" PRIu64 " functions are is not known, as their files are "
                      "not here as they were: they are left out",

@@ -77,7 +77,7 @@ static void encode(struct encoder *e, const uint8_t *bytes, size_t size_bytes)
     }
 }
 
-static void finish(struct encoder *e)
+static void finish_encoder(struct encoder *e)
 {
     if (e->kept_count > 0)
         put_triple(e, e->kept_count);
@@ -94,7 +94,7 @@ static void put_hash(struct tool_output *out, enum html_part part)
         uint8_t byte = (uint8_t)strtoul(two, NULL, 16);
         encode(&e, &byte, 1);
     }
-    finish(&e);
+    finish_encoder(&e);
 }
 
 /* ---- blocks ---- */
@@ -113,7 +113,7 @@ static void put_block(struct tool_output *out, const char *what, const void *byt
     struct encoder e = {.out = out};
     begin_block(out, what);
     encode(&e, bytes, size_bytes);
-    finish(&e);
+    finish_encoder(&e);
     end_block(out);
 }
 
@@ -138,7 +138,7 @@ static bool put_trace(struct tool_output *out, const struct html_cut *cut)
             encode(&e, bytes, wanted);
             done += wanted;
         }
-        finish(&e);
+        finish_encoder(&e);
         end_block(out);
     }
     return true;

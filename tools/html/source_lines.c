@@ -19,7 +19,7 @@ static bool goes_on(void *context, uint64_t done, uint64_t all)
     return asking->stops == NULL || !asking->stops(asking->context);
 }
 
-static ttape_status fail(ttape_error *err, ttape_status status, const char *what)
+static ttape_status set_error(ttape_error *err, ttape_status status, const char *what)
 {
     *err = (ttape_error){.status = status, .offset = TTAPE_ERROR_NO_OFFSET};
     (void)snprintf(err->message, sizeof err->message, "%s", what);
@@ -54,7 +54,7 @@ static ttape_status put_lines(const struct tool_lines_print *print, char **json,
         return TTAPE_OK;
     free(*json);
     *json = NULL;
-    return fail(err, TTAPE_E_LIMIT, "these are too many lines: 4 MiB at most");
+    return set_error(err, TTAPE_E_LIMIT, "these are too many lines: 4 MiB at most");
 }
 
 ttape_status view_count_lines(struct view_asking *asking, const char *call, uint32_t site,
@@ -73,13 +73,13 @@ ttape_status view_count_lines(struct view_asking *asking, const char *call, uint
     if (call == NULL) {
         how.chosen = chosen = choose_functions(asking->names, tool_site_full(asking->names, site));
     } else if (!tool_parse_call_name(call, &name)) {
-        status = fail(err, TTAPE_E_ARGUMENT, "this is no call");
+        status = set_error(err, TTAPE_E_ARGUMENT, "this is no call");
     } else {
         status = tool_find_call(reader, &name, &found, err);
         how.call = &found;
     }
     if (status == TTAPE_OK && (how.symbols = tool_symbols_open(&usual)) == NULL)
-        status = fail(err, TTAPE_E_MEMORY, "no memory is left");
+        status = set_error(err, TTAPE_E_MEMORY, "no memory is left");
     if (status == TTAPE_OK)
         status = tool_source_lines_make(&lines, reader, &how, err);
     tool_symbols_close(how.symbols);

@@ -16,8 +16,8 @@
 #define SOURCE_BYTES_MOST (8u << 20)
 #define PATH_BYTES        4096u
 
-static ttape_status refuse(ttape_error *err, ttape_status status, const char *path,
-                           const char *what)
+static ttape_status refuse_file(ttape_error *err, ttape_status status, const char *path,
+                                const char *what)
 {
     *err = (ttape_error){.status = status, .offset = TTAPE_ERROR_NO_OFFSET};
     (void)snprintf(err->message, sizeof err->message, "'%.150s' %s", path, what);
@@ -99,9 +99,9 @@ static ttape_status read_all(int fd, const char *path, char **text, size_t *size
 {
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-        return refuse(err, TTAPE_E_ARGUMENT, path, "is no regular file");
+        return refuse_file(err, TTAPE_E_ARGUMENT, path, "is no regular file");
     if (status.st_size > SOURCE_BYTES_MOST)
-        return refuse(err, TTAPE_E_LIMIT, path, "is too large to be shown: 8 MiB at most");
+        return refuse_file(err, TTAPE_E_LIMIT, path, "is too large to be shown: 8 MiB at most");
     size_t room = (size_t)status.st_size, count = 0;
     *text = tool_allocate(room + 1, 1);
     for (ssize_t got = 1; count < room && got > 0; count += (size_t)(got > 0 ? got : 0))
@@ -115,21 +115,21 @@ ttape_status view_read_source(const char *sources, ttape_string file, char **tex
 {
     char path[PATH_BYTES + 1];
     if (file.size_bytes > PATH_BYTES || memchr(file.data, '\0', file.size_bytes) != NULL)
-        return refuse(err, TTAPE_E_ARGUMENT, "the path", "is no path");
+        return refuse_file(err, TTAPE_E_ARGUMENT, "the path", "is no path");
     memcpy(path, file.data, file.size_bytes);
     path[file.size_bytes] = '\0';
     errno = ENOENT;
     int fd = open_source(sources, path);
     if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-        return refuse(err, TTAPE_E_ARGUMENT, path,
-                      "is reached by a link, which is not followed "
-                      "(see --sources)");
+        return refuse_file(err, TTAPE_E_ARGUMENT, path,
+                           "is reached by a link, which is not followed "
+                           "(see --sources)");
     if (fd < 0 && path[0] == '/' && has_ups(path))
-        return refuse(err, TTAPE_E_ARGUMENT, path,
-                      "leads upwards, which is not followed (see "
-                      "--sources)");
+        return refuse_file(err, TTAPE_E_ARGUMENT, path,
+                           "leads upwards, which is not followed (see "
+                           "--sources)");
     if (fd < 0)
-        return refuse(err, TTAPE_E_NOT_FOUND, path, "is not here (see --sources)");
+        return refuse_file(err, TTAPE_E_NOT_FOUND, path, "is not here (see --sources)");
     ttape_status result = read_all(fd, path, text, size_bytes, err);
     close(fd);
     return result;

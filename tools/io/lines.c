@@ -25,7 +25,7 @@ void tool_lines_close(struct tool_lines *lines)
 }
 
 /* Reads more behind what is there; false when nothing more comes. */
-static bool fill(struct tool_lines *lines)
+static bool fill_buffer(struct tool_lines *lines)
 {
     if (lines->ended)
         return false;
@@ -77,7 +77,7 @@ static void skip_rest(struct tool_lines *lines)
             return;
         }
         lines->at = lines->end;
-        if (!fill(lines))
+        if (!fill_buffer(lines))
             lines->skipping = false;
     }
 }
@@ -99,7 +99,7 @@ bool tool_lines_next(struct tool_lines *lines, struct tool_line *line)
             return hand_out(lines, line, have, 0);
         }
         searched = have;
-        if (!fill(lines))
+        if (!fill_buffer(lines))
             return have > 0 && lines->failed_errno == 0 && hand_out(lines, line, have, 0);
     }
 }

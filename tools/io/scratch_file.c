@@ -59,7 +59,7 @@ bool tool_write_full(int fd, const void *data, size_t size_bytes)
     return true;
 }
 
-static bool fail(struct tool_scratch *scratch, const char *what)
+static bool print_failure(struct tool_scratch *scratch, const char *what)
 {
     if (!scratch->failed)
         tool_fail("cannot %s a temporary file: %s", what, strerror(errno));
@@ -71,17 +71,17 @@ bool tool_scratch_open(struct tool_scratch *scratch)
 {
     *scratch = (struct tool_scratch){.fd = tool_open_unlinked()};
     if (scratch->fd < 0)
-        return fail(scratch, "make");
+        return print_failure(scratch, "make");
     scratch->buffer = tool_allocate(BUFFER_BYTES, 1);
     return true;
 }
 
 static bool write_all(struct tool_scratch *scratch, const void *data, size_t size_bytes)
 {
-    return tool_write_full(scratch->fd, data, size_bytes) || fail(scratch, "write");
+    return tool_write_full(scratch->fd, data, size_bytes) || print_failure(scratch, "write");
 }
 
-static bool flush(struct tool_scratch *scratch)
+static bool flush_buffer(struct tool_scratch *scratch)
 {
     size_t used = scratch->used_bytes;
     scratch->used_bytes = 0;
@@ -90,7 +90,8 @@ static bool flush(struct tool_scratch *scratch)
 
 bool tool_scratch_write(struct tool_scratch *scratch, const void *data, size_t size_bytes)
 {
-    if (scratch->failed || (BUFFER_BYTES - scratch->used_bytes < size_bytes && !flush(scratch)))
+    if (scratch->failed ||
+        (BUFFER_BYTES - scratch->used_bytes < size_bytes && !flush_buffer(scratch)))
         return false;
     scratch->size_bytes += size_bytes;
     if (size_bytes > BUFFER_BYTES)
@@ -102,12 +103,12 @@ bool tool_scratch_write(struct tool_scratch *scratch, const void *data, size_t s
 
 bool tool_scratch_read(struct tool_scratch *scratch, uint64_t offset, void *into, size_t size_bytes)
 {
-    if (scratch->failed || (scratch->used_bytes > 0 && !flush(scratch)))
+    if (scratch->failed || (scratch->used_bytes > 0 && !flush_buffer(scratch)))
         return false;
     ssize_t got = tool_read_full(scratch->fd, into, size_bytes, (off_t)offset);
     if (got >= 0)
         errno = EIO; /* the file is shorter than it was */
-    return got == (ssize_t)size_bytes || fail(scratch, "read back");
+    return got == (ssize_t)size_bytes || print_failure(scratch, "read back");
 }
 
 void tool_scratch_close(struct tool_scratch *scratch)

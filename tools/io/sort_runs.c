@@ -86,7 +86,7 @@ bool tool_sorter_add(struct tool_sorter *sorter, const void *record)
 /* ---- the merge ---- */
 
 /* Makes sure that the run's next record is in memory. False: it has none, or the file failed. */
-static bool fill(struct tool_sorter *sorter, struct sorted_run *run)
+static bool fill_run(struct tool_sorter *sorter, struct sorted_run *run)
 {
     if (run->at < run->size_bytes)
         return true;
@@ -126,7 +126,7 @@ bool tool_sorter_finish(struct tool_sorter *sorter)
     sorter->heap = (struct ttp_heap){sorter->live, 0, sizeof(size_t), is_before, sorter};
     for (size_t i = 0; i < sorter->run_count && !sorter->failed; i++) {
         sorter->runs[i].piece = tool_allocate(PIECE_BYTES, 1);
-        if (fill(sorter, &sorter->runs[i]))
+        if (fill_run(sorter, &sorter->runs[i]))
             sorter->live[sorter->heap.count++] = i;
     }
     ttp_heap_make(&sorter->heap);
@@ -149,7 +149,7 @@ bool tool_sorter_next(struct tool_sorter *sorter, void *record)
     struct sorted_run *run = &sorter->runs[sorter->live[0]];
     memcpy(record, run->piece + run->at, sorter->record_bytes);
     run->at += sorter->record_bytes;
-    if (fill(sorter, run))
+    if (fill_run(sorter, run))
         ttp_heap_sink(&sorter->heap, 0);
     else
         ttp_heap_drop(&sorter->heap);

@@ -36,7 +36,7 @@ struct live {
     size_t count, capacity;
 };
 
-static char *copy(const char *text) { return tool_copy_text(text, strlen(text)); }
+static char *copy_text(const char *text) { return tool_copy_text(text, strlen(text)); }
 
 static bool is_lock(const char *name)
 {
@@ -58,13 +58,15 @@ static void take_record(void *context, const struct tool_live_record *record)
     struct live_thread *thread = &live->threads[live->count - 1];
     if (record->kind == TOOL_LIVE_CUT) {
         free(thread->cut);
-        thread->cut = copy(record->name);
+        thread->cut = copy_text(record->name);
     } else if (record->kind == TOOL_LIVE_FRAME && thread->count < TOOL_LIVE_FRAMES_MOST) {
         tool_grow((void **)&thread->frames, &thread->capacity, thread->count + 1,
                   sizeof(*thread->frames));
-        thread->frames[thread->count++] = (struct live_frame){
-            copy(record->name), copy(record->module), copy(record->file), record->address,
-            record->offset,     record->line,         record->is_inlined};
+        thread->frames[thread->count++] =
+            (struct live_frame){copy_text(record->name), copy_text(record->module),
+                                copy_text(record->file), record->address,
+                                record->offset,          record->line,
+                                record->is_inlined};
         if (thread->count <= LOCK_IS_AMONG && thread->what.address != 0)
             thread->waits_for_mutex = thread->waits_for_mutex || is_lock(record->name);
     }

@@ -70,7 +70,8 @@ static bool is_of_fault(struct tool_last *last, const ttape_last_thread *thread,
 }
 
 /* Those that had not waited since before the latest event of all. */
-static void compare(struct tool_last *last, const struct interval *intervals, uint32_t latest)
+static void compare_intervals(struct tool_last *last, const struct interval *intervals,
+                              uint32_t latest)
 {
     uint64_t end_ns = 0;
     for (uint32_t i = 0; i < last->thread_count; i++)
@@ -101,7 +102,7 @@ void tool_last_find_ran(struct tool_last *last)
         count++;
     }
     if (is_known && count > 1)
-        compare(last, intervals, latest);
+        compare_intervals(last, intervals, latest);
     last->ran_latest = latest;
     free(intervals);
 }

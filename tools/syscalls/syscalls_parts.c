@@ -51,7 +51,7 @@ uint64_t tool_sys_resume(struct tool_sys *view, const ttape_call *call)
     return 0;
 }
 
-static void *copy(const void *from, size_t count, size_t size)
+static void *copy_items(const void *from, size_t count, size_t size)
 {
     void *to = tool_allocate(count + 1, size);
     memcpy(to, from, count * size);
@@ -62,11 +62,12 @@ static void *copy(const void *from, size_t count, size_t size)
 void tool_sys_with_left(struct tool_sys *view, void (*print)(void *context), void *context)
 {
     struct tool_sys before = *view;
-    view->nodes = copy(before.nodes, before.node_count, sizeof(*view->nodes));
+    view->nodes = copy_items(before.nodes, before.node_count, sizeof(*view->nodes));
     view->node_capacity = before.node_count;
     view->by_function =
-        copy(before.by_function, before.functions.count, sizeof(*view->by_function));
-    view->by_module = copy(before.by_module, before.module_count + 1u, sizeof(*view->by_module));
+        copy_items(before.by_function, before.functions.count, sizeof(*view->by_function));
+    view->by_module =
+        copy_items(before.by_module, before.module_count + 1u, sizeof(*view->by_module));
     for (size_t i = 0; i < view->left_count; i++) {
         tool_grow((void **)&view->open, &view->open_capacity, 1, sizeof(*view->open));
         view->open[0] = view->left[i].call;

@@ -23,13 +23,16 @@ struct printing {
 /* Of calls and times of what is shown; where that is a part, of all as well. */
 static bool is_part(const struct tool_sys *view) { return view->shown.calls != view->all.calls; }
 
-static double share(double part, double whole) { return whole != 0 ? 100.0 * part / whole : 0; }
+static double share_percent(double part, double whole)
+{
+    return whole != 0 ? 100.0 * part / whole : 0;
+}
 
 static void put_share(struct printing *print, double part, double shown, double all)
 {
-    tool_table_printf(&print->table, TOOL_PLAIN, "%.1f%%", share(part, shown));
+    tool_table_printf(&print->table, TOOL_PLAIN, "%.1f%%", share_percent(part, shown));
     if (is_part(print->view))
-        tool_table_printf(&print->table, TOOL_FAINT, "%.1f%%", share(part, all));
+        tool_table_printf(&print->table, TOOL_FAINT, "%.1f%%", share_percent(part, all));
 }
 
 /* A time, or so many of what is measured. */
@@ -74,7 +77,7 @@ static size_t put_columns(const struct printing *print, struct tool_column *colu
 }
 
 /* `least`: columns of what gives way. */
-static void finish(struct printing *print, struct tool_output *out, size_t least)
+static void finish_table(struct printing *print, struct tool_output *out, size_t least)
 {
     unsigned width = tool_table_width(&print->table, print->view->names.is_shortened);
     print->table.least = print->table.keeps_all ? print->table.least : least;
@@ -154,7 +157,7 @@ static void sums_table(struct printing *print, const struct tool_sys_rows *rows,
         else
             put_module(print, row->index);
     }
-    finish(print, out, LEAST_CALL);
+    finish_table(print, out, LEAST_CALL);
 }
 
 /* ---- by path ---- */
@@ -197,7 +200,7 @@ static void paths_table(struct printing *print, const struct tool_sys_rows *rows
         put_errors(print, rows->rows[i].within.errors);
         put_step(print, &rows->rows[i]);
     }
-    finish(print, out, LEAST_PATH);
+    finish_table(print, out, LEAST_PATH);
 }
 
 static size_t write_amount(const struct tool_sys *view, char *at, int64_t amount)
@@ -268,7 +271,8 @@ void tool_sys_summary(struct tool_sys *view, const struct tool_sys_rows *rows,
             snprintf(errors, sizeof(errors), "%" PRIu64, sum->errors);
         tool_output_printf(
             out, "%6.2f %11.6f %11" PRId64 " %9" PRIu64 " %9s %s\n",
-            share((double)sum->time_ns, (double)view->shown.time_ns), (double)sum->time_ns / 1e9,
+            share_percent((double)sum->time_ns, (double)view->shown.time_ns),
+            (double)sum->time_ns / 1e9,
             sum->calls > 0 ? sum->time_ns / 1000 / (int64_t)sum->calls : 0, sum->calls, errors,
             is_total ? "total" : tool_sys_step_name(view, rows->rows[i].index, buffer));
     }

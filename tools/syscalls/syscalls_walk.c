@@ -104,7 +104,7 @@ static int64_t measure(const struct walking *walk, const ttape_call *call)
     return is_counted ? (int64_t)last->number : 0;
 }
 
-static void end(struct walking *walk, const ttape_call *call)
+static void end_call(struct walking *walk, const ttape_call *call)
 {
     struct tool_sys *view = walk->view;
     if (call->user[WORD_NUMBER] == 0)
@@ -124,7 +124,7 @@ static void take_step(struct walking *walk, ttape_call_cursor *cursor)
     const ttape_call_step *step = walk->step;
     walk->has_started |= step->kind == TTAPE_STEP_START;
     for (uint32_t i = step->ended_count; i-- > 0;)
-        end(walk, &step->ended[i]);
+        end_call(walk, &step->ended[i]);
     if (walk->view->asked.list && walk->view->files == NULL && step->event != NULL)
         tool_sys_list_fact(walk->view, step);
     const ttape_call *stack;

@@ -172,8 +172,8 @@ static void add_child(struct building *b, struct tool_item *parent, const ttape_
         b->below = tool_tree_trim(view, parent);
 }
 
-static void walk(struct building *b, struct tool_item *parent, const ttape_node_id *id,
-                 ttape_tree_mode mode)
+static void walk_children(struct building *b, struct tool_item *parent, const ttape_node_id *id,
+                          ttape_tree_mode mode)
 {
     ttape_error err = {0};
     ttape_tree_walk *walk;
@@ -199,7 +199,7 @@ static void walk(struct building *b, struct tool_item *parent, const ttape_node_
 
 static void open_part(struct building *b, struct tool_item *parent, const ttape_node *part)
 {
-    walk(b, parent, &part->id, TTAPE_TREE_OPENED);
+    walk_children(b, parent, &part->id, TTAPE_TREE_OPENED);
 }
 
 /* Local frames are whole already: their partition is decoded. */
@@ -219,7 +219,7 @@ static size_t build_children(struct tool_tree *view, struct tool_item *item, uin
         return 0;
     }
     tool_tree_step_in(view, &item->node, true);
-    walk(&b, item, &item->node.id, mode);
+    walk_children(&b, item, &item->node.id, mode);
     tool_tree_step_in(view, &item->node, false);
     if (view->fold)
         tool_tree_fold(view, item);

@@ -41,7 +41,7 @@ static bool is_fine(struct tool_value_search *search, ttape_status status, const
 }
 
 /* Whether there may be something, and the bound is not reached. */
-static bool prepare(struct tool_value_search *search, const struct tool_value_call *call)
+static bool prepare_call(struct tool_value_search *search, const struct tool_value_call *call)
 {
     if (search->reader == NULL || call->site == TTAPE_NONE)
         return false;
@@ -97,7 +97,7 @@ static bool find_at(struct tool_value_search *search, uint64_t time_ns, uint32_t
 static bool find_enter(struct tool_value_search *search, const struct tool_value_call *call,
                        ttape_event_item *item)
 {
-    if (!prepare(search, call))
+    if (!prepare_call(search, call))
         return false;
     if (call->enter_number != TOOL_VALUE_NO_NUMBER)
         return find_event(search, call->enter_number, item) && item->event.site == call->site;

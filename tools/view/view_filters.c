@@ -30,13 +30,13 @@ struct view_filters {
     struct filtered all[FILTERS_MOST];
 };
 
-static void fail(struct filtered *filtered, const char *why)
+static void note_failure(struct filtered *filtered, const char *why)
 {
     filtered->error.status = TTAPE_E_ARGUMENT;
     (void)snprintf(filtered->error.message, sizeof filtered->error.message, "%.231s", why);
 }
 
-static void forget(struct filtered *filtered)
+static void forget_filtered(struct filtered *filtered)
 {
     view_workers_close(filtered->workers);
     tool_input_close(&filtered->left);
@@ -62,7 +62,7 @@ struct view_filters *view_filters_open(const struct tool_input *input, const str
 void view_filters_close(struct view_filters *filters)
 {
     for (size_t i = 0; i < FILTERS_MOST; i++) {
-        forget(&filters->all[i]);
+        forget_filtered(&filters->all[i]);
         pthread_mutex_destroy(&filters->all[i].lock);
     }
     pthread_mutex_destroy(&filters->lock);
@@ -81,13 +81,13 @@ static bool read_text(struct filtered *filtered, struct tool_filter_made *made)
     if (ttape_filter_parse(&parsed, text, NULL, &err) != TTAPE_OK) {
         (void)snprintf(why, sizeof why, "%.160s, at '%.40s'", err.message,
                        err.offset < text.size_bytes ? text.data + err.offset : "its end");
-        fail(filtered, why);
+        note_failure(filtered, why);
         return false;
     }
     ttape_filter_close(parsed);
     if (tool_filter_make(made, "view", &said) == TOOL_OK)
         return true;
-    fail(filtered, "an expression of the filter cannot be used");
+    note_failure(filtered, "an expression of the filter cannot be used");
     return false;
 }
 
@@ -100,7 +100,7 @@ static void copy_left(const struct view_filters *filters, struct filtered *filte
                                           .limits.memory_bytes = how.memory_bytes};
     ttape_error err = {0};
     if (ttape_reader_open(&own.reader, &filters->input->source, &options, &err) != TTAPE_OK) {
-        fail(filtered, err.message);
+        note_failure(filtered, err.message);
         return;
     }
     int status =
@@ -112,11 +112,12 @@ static void copy_left(const struct view_filters *filters, struct filtered *filte
                    unmatched != NULL ? unmatched : "");
     how.filter = filtered->text;
     if (status != TOOL_OK && status != TOOL_LOSS)
-        fail(filtered, "the filter cannot be applied: tracetape view says why where it runs");
+        note_failure(filtered,
+                     "the filter cannot be applied: tracetape view says why where it runs");
     else if (unmatched != NULL)
-        fail(filtered, why);
+        note_failure(filtered, why);
     else if (view_workers_open(&filtered->workers, &filtered->left, &how) != TOOL_OK)
-        fail(filtered, "what the filter leaves cannot be read");
+        note_failure(filtered, "what the filter leaves cannot be read");
 }
 
 static void make(const struct view_filters *filters, struct filtered *filtered)
@@ -143,7 +144,7 @@ static struct filtered *find(struct view_filters *filters, const char *text)
             oldest = filtered;
     }
     if (oldest != NULL) {
-        forget(oldest);
+        forget_filtered(oldest);
         oldest->text = tool_copy_text(text, strlen(text));
     }
     return oldest;

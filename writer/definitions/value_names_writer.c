@@ -21,7 +21,7 @@ struct ttp_fresh_site {
     size_t start, size_bytes;
 };
 
-static ttape_status refuse(const char *rule, const char *what, ttape_error *err)
+static ttape_status refuse_names(const char *rule, const char *what, ttape_error *err)
 {
     return ttp_fail(err, TTAPE_E_ARGUMENT, rule, TTAPE_ERROR_NO_OFFSET, "%s", what);
 }
@@ -30,19 +30,20 @@ static ttape_status check_text(ttape_string s, ttape_error *err)
 {
     return s.size_bytes <= TTP_MAX_STRING_BYTES
                ? TTAPE_OK
-               : refuse("F-SIT-04", "a name is longer than 1,048,576 bytes", err);
+               : refuse_names("F-SIT-04", "a name is longer than 1,048,576 bytes", err);
 }
 
 static ttape_status check_names(const ttape_value_name *names, uint32_t count, ttape_error *err)
 {
     if (count > TTAPE_EVENT_MAX_VALUES)
-        return refuse("F-VNM-06", "more than 255 values of an event are named", err);
+        return refuse_names("F-VNM-06", "more than 255 values of an event are named", err);
     for (uint32_t i = 0; i < count; i++) {
         const ttape_value_name *n = &names[i];
         if (n->reserved_count != 0 || n->reserved[0] != 0 || n->reserved[1] != 0)
-            return refuse("", "a value's name has fields that this version does not know", err);
+            return refuse_names("", "a value's name has fields that this version does not know",
+                                err);
         if (n->constant_count > TTAPE_ENUMERATION_MAX_CONSTANTS)
-            return refuse("F-VNM-02", "an enumeration has more than 65,535 constants", err);
+            return refuse_names("F-VNM-02", "an enumeration has more than 65,535 constants", err);
         TTP_TRY(check_text(n->name, err));
         TTP_TRY(check_text(n->type, err));
         TTP_TRY(check_text(n->enumeration, err));
@@ -185,11 +186,11 @@ ttape_status ttp_scope_name_values(ttape_writer *w, struct ttp_scope *scope, uin
     struct ttp_fresh_site added = {.site = {site, values->enter_count, values->exit_count},
                                    .start = names->rows.count};
     if (values->reserved[0] != 0 || values->reserved[1] != 0)
-        return refuse("", "names of values have fields that this version does not know", err);
+        return refuse_names("", "names of values have fields that this version does not know", err);
     if (site >= scope->site_count)
-        return refuse("F-VNM-08", "values of an unknown site are named", err);
+        return refuse_names("F-VNM-08", "values of an unknown site are named", err);
     if (is_named(scope, site))
-        return refuse("F-VNM-08", "values of a site are named twice", err);
+        return refuse_names("F-VNM-08", "values of a site are named twice", err);
     TTP_TRY(check_names(values->enter, values->enter_count, err));
     TTP_TRY(check_names(values->exit, values->exit_count, err));
     TTP_TRY(encode_values(w, names, values->enter, values->enter_count, err));

@@ -78,8 +78,9 @@ static ttape_status add_refs(ttape_writer *w, struct sources *p, uint32_t source
 }
 
 /* Where its section is decoded to moves: only counts and refs are right until all are there. */
-static ttape_status decode(ttape_writer *w, struct sources *p, struct ttp_merged_source *source,
-                           const uint8_t *bytes, size_t size, ttape_error *err)
+static ttape_status decode_source(ttape_writer *w, struct sources *p,
+                                  struct ttp_merged_source *source, const uint8_t *bytes,
+                                  size_t size, ttape_error *err)
 {
     const ttape_allocator *a = &w->allocator;
     struct ttp_instants *in = &source->in;
@@ -101,7 +102,7 @@ static ttape_status decode(ttape_writer *w, struct sources *p, struct ttp_merged
     return TTAPE_OK;
 }
 
-static void settle(struct sources *p)
+static void settle_sources(struct sources *p)
 {
     struct ttp_merged_source *source = p->sources.data;
     size_t known = 0, instants = 0, frames = 0;
@@ -132,14 +133,14 @@ static ttape_status decode_all(ttape_writer *w, const struct ttp_group_merged *m
                          .segment_count = kept[i].segment_count,
                          .start_frame_count = kept[i].start_frame_count}};
         if (kept[i].size_bytes != 0)
-            TTP_TRY(decode(w, p, &source, bytes, kept[i].size_bytes, err));
+            TTP_TRY(decode_source(w, p, &source, bytes, kept[i].size_bytes, err));
         TTP_TRY(ttp_push_items(&w->allocator, &p->sources, &source, 1, sizeof source, err));
         TTP_TRY(add_refs(w, p, i, err));
         segments += kept[i].segment_count;
         frames = frames != NULL ? frames + kept[i].start_frame_count : NULL;
         bytes += kept[i].size_bytes;
     }
-    settle(p);
+    settle_sources(p);
     return TTAPE_OK;
 }
 

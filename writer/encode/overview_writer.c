@@ -99,7 +99,7 @@ static ttape_status add_rows(ttape_writer *w, const struct ttp_pending *p, ttape
     return TTAPE_OK;
 }
 
-static void forget(struct ttp_scope *scope)
+static void forget_scope(struct ttp_scope *scope)
 {
     struct ttp_group *group = &scope->group;
     const struct ttp_group_row *rows = group->rows.data;
@@ -330,7 +330,7 @@ ttape_status ttp_group_add(ttape_writer *w, struct ttp_pending *p, ttape_error *
     p->overview.is_due = true;
     p->overview.unknown_ends = group->unknown_ends;
     TTP_TRY(make_overview(w, scope, &p->overview, err));
-    forget(scope);
+    forget_scope(scope);
     return TTAPE_OK;
 }
 
@@ -455,7 +455,7 @@ ttape_status ttp_group_end(ttape_writer *w, struct ttp_scope *scope, ttape_error
         group->partition_count >= w->options.overview_period / GROUP_LEAST)
         status = make_overview(w, scope, &content, err);
     content.unknown_ends = group->unknown_ends;
-    forget(scope);
+    forget_scope(scope);
     if (status == TTAPE_OK)
         status = emit(w, scope, &content, err);
     forget_written(scope);

@@ -340,7 +340,7 @@ ttape_status ttape_writer_set_level(ttape_writer *w, int32_t level, ttape_error 
     return TTAPE_OK;
 }
 
-static ttape_status flush(ttape_writer *w, bool sync, ttape_error *err)
+static ttape_status flush_partition(ttape_writer *w, bool sync, ttape_error *err)
 {
     TTP_TRY(ttp_seal(w, err));
     TTP_TRY(ttp_drain(w, err));
@@ -350,12 +350,12 @@ static ttape_status flush(ttape_writer *w, bool sync, ttape_error *err)
 ttape_status ttape_writer_flush(ttape_writer *w, bool sync, ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep_status(w, flush(w, sync, &w->failure), err);
+    return keep_status(w, flush_partition(w, sync, &w->failure), err);
 }
 
-static ttape_status finish(ttape_writer *w, ttape_error *err)
+static ttape_status finish_trace(ttape_writer *w, ttape_error *err)
 {
-    TTP_TRY(flush(w, false, err));
+    TTP_TRY(flush_partition(w, false, err));
     for (size_t i = 0; i < w->scopes.count; i++)
         TTP_TRY(ttp_group_end(w, ((struct ttp_scope **)w->scopes.data)[i], err));
     TTP_TRY(ttp_emit_end(w, err));
@@ -368,7 +368,7 @@ static ttape_status finish(ttape_writer *w, ttape_error *err)
 ttape_status ttape_writer_finish(ttape_writer *w, ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep_status(w, finish(w, &w->failure), err);
+    return keep_status(w, finish_trace(w, &w->failure), err);
 }
 
 void ttape_writer_get_progress(const ttape_writer *w, ttape_writer_progress *progress)

@@ -21,7 +21,7 @@ static bool add_function(struct tool_code *code, const struct tool_function *fun
     return true;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_functions(const void *a, const void *b)
 {
     const struct tool_function *one = a, *other = b;
     if (one->start != other->start)
@@ -33,15 +33,15 @@ static int compare(const void *a, const void *b)
 }
 
 /* Sorted already, as linkers have it? Then nothing needs to be moved. */
-static void settle(struct tool_code *code)
+static void settle_functions(struct tool_code *code)
 {
     struct tool_function *all = code->functions;
     size_t kept = 0;
     bool is_sorted = true;
     for (size_t i = 1; i < code->function_count && is_sorted; i++)
-        is_sorted = compare(&all[i - 1], &all[i]) <= 0;
+        is_sorted = compare_functions(&all[i - 1], &all[i]) <= 0;
     if (!is_sorted)
-        qsort(all, code->function_count, sizeof *all, compare);
+        qsort(all, code->function_count, sizeof *all, compare_functions);
     for (size_t i = 0; i < code->function_count; i++) {
         if (kept > 0 && all[i].start == all[kept - 1].start)
             continue;
@@ -121,13 +121,13 @@ bool tool_code_functions(struct tool_code *code)
             return false;
     }
     code->bad_frames = walk.bad_count;
-    settle(code);
+    settle_functions(code);
     add_ends(code);
     size_t framed_count = code->function_count;
     if (!add_symbols(code, &code->image->symbols, &code->image->symbol_names, framed_count) ||
         !add_symbols(code, &code->image->dynamic_symbols, &code->image->dynamic_names,
                      framed_count))
         return false;
-    settle(code);
+    settle_functions(code);
     return true;
 }

@@ -18,7 +18,7 @@ static bool has_room(const struct tool_moved *moved, size_t size_bytes)
            moved->fixup_count < TOOL_MOVED_FIXUPS_MAX;
 }
 
-static void append(struct tool_moved *moved, const uint8_t *bytes, size_t size_bytes)
+static void append_bytes(struct tool_moved *moved, const uint8_t *bytes, size_t size_bytes)
 {
     memcpy(moved->bytes + moved->used, bytes, size_bytes);
     moved->used += size_bytes;
@@ -34,7 +34,7 @@ static void add_fixup(struct tool_moved *moved, uint32_t target, size_t at)
 static void append_distance(struct tool_moved *moved, uint32_t target)
 {
     static const uint8_t zeros[4] = {0};
-    append(moved, zeros, sizeof zeros);
+    append_bytes(moved, zeros, sizeof zeros);
     add_fixup(moved, target, moved->used - sizeof zeros);
 }
 
@@ -53,7 +53,7 @@ static void append_branch(const struct tool_image *image, const struct tool_inst
         opcode[0] = 0x0f;
         opcode[1] = (uint8_t)(0x80 | tool_code_condition(image, branch));
     }
-    append(moved, opcode, branch->kind == TOOL_CODE_BRANCH ? 2 : 1);
+    append_bytes(moved, opcode, branch->kind == TOOL_CODE_BRANCH ? 2 : 1);
     append_distance(moved, branch->target);
 }
 
@@ -67,7 +67,7 @@ bool tool_code_move(const struct tool_image *image, const struct tool_instructio
         append_branch(image, instruction, moved);
         return true;
     }
-    append(moved, bytes_of(image, instruction), instruction->length);
+    append_bytes(moved, bytes_of(image, instruction), instruction->length);
     if (instruction->has_place)
         add_fixup(moved, instruction->target,
                   moved->used - instruction->length + instruction->displacement_at);
@@ -95,13 +95,13 @@ bool tool_code_move_call(const struct tool_image *image, const struct tool_instr
     if (!has_room(moved, is_direct ? LONG_BRANCH_MAX : call->length) || (!is_direct && form == 0))
         return false;
     if (is_direct) {
-        append(moved, (const uint8_t[]){0xe9}, 1);
+        append_bytes(moved, (const uint8_t[]){0xe9}, 1);
         append_distance(moved, call->target);
         return true;
     }
     memcpy(copy, bytes, call->length);
     copy[form] = (uint8_t)((copy[form] & ~0x38u) | 0x20u); /* ff /2, a call: ff /4, a jump */
-    append(moved, copy, call->length);
+    append_bytes(moved, copy, call->length);
     if (call->has_place)
         add_fixup(moved, call->target, moved->used - call->length + call->displacement_at);
     return true;

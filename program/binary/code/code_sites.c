@@ -92,7 +92,7 @@ static bool begins_line(const struct place *place, size_t from)
 }
 
 /* Whether the instructions [from, to] can be a window, and if not, why. */
-static enum ttp_plan_kind judge(const struct place *place, size_t from, size_t to)
+static enum ttp_plan_kind judge_site(const struct place *place, size_t from, size_t to)
 {
     const struct tool_instruction *all = place->all;
     enum ttp_plan_kind worst = TTP_PLAN_CAN;
@@ -143,7 +143,7 @@ static enum ttp_plan_kind find_window(const struct place *place, size_t *from, s
                 if (span(place, *from, *to) < TTP_PLAN_WINDOW_MIN ||
                     span(place, *from, *to) > TTP_PLAN_WINDOW_MAX)
                     continue;
-                enum ttp_plan_kind kind = judge(place, *from, *to);
+                enum ttp_plan_kind kind = judge_site(place, *from, *to);
                 if (kind == TTP_PLAN_CAN)
                     return kind;
                 reason = kind < reason ? kind : reason;
@@ -223,7 +223,7 @@ static bool is_compared(const struct place *place)
            site[1].kind == TOOL_CODE_RETURN;
 }
 
-static bool fill(struct place *place, struct tool_site *site, size_t from, size_t to)
+static bool fill_window(struct place *place, struct tool_site *site, size_t from, size_t to)
 {
     struct ttp_plan_site *plan = &site->plan;
     struct tool_moved moved = {0};
@@ -273,7 +273,7 @@ static bool add_site(struct place *place, size_t function)
     if (of->frame_at != TOOL_CODE_NO_FRAME && tool_frames_at(code->image, of->frame_at, &frame))
         site->plan.rule_bytes =
             (uint8_t)tool_frame_rules_at(&frame, site->plan.address, site->rules);
-    return fill(place, site, from, to);
+    return fill_window(place, site, from, to);
 }
 
 bool tool_code_sites(struct tool_code *code)

@@ -59,7 +59,7 @@ static void place_tables(const struct tool_code *code, struct ttp_plan_head *hea
     head->total_bytes = end;
 }
 
-static uint8_t *append(uint8_t *to, const void *bytes, size_t size_bytes)
+static uint8_t *append_bytes(uint8_t *to, const void *bytes, size_t size_bytes)
 {
     memcpy(to, bytes, size_bytes);
     return to + size_bytes;
@@ -75,9 +75,10 @@ static void fill_sites(const struct tool_code *code, const struct ttp_plan_head 
         if (site.kind == TTP_PLAN_CAN) {
             size_t available;
             site.bytes = (uint32_t)(to - bytes);
-            to = append(to, tool_image_at(code->image, site.window, &available), site.window_bytes);
-            to = append(to, from->moved, (size_t)site.before_bytes + site.after_bytes);
-            to = append(to, from->rules, site.rule_bytes);
+            to = append_bytes(to, tool_image_at(code->image, site.window, &available),
+                              site.window_bytes);
+            to = append_bytes(to, from->moved, (size_t)site.before_bytes + site.after_bytes);
+            to = append_bytes(to, from->rules, site.rule_bytes);
         }
         memcpy(plan + head->sites_at + i * sizeof site, &site, sizeof site);
     }

@@ -40,9 +40,9 @@ static bool is_looped(const struct tool_patch_place *place, const struct tool_pa
     return false;
 }
 
-static enum ttp_patch_reason judge(const struct tool_patch_place *place,
-                                   const struct tool_patch_copy *copy, size_t range_count,
-                                   struct tool_patch_window *window)
+static enum ttp_patch_reason judge_place(const struct tool_patch_place *place,
+                                         const struct tool_patch_copy *copy, size_t range_count,
+                                         struct tool_patch_window *window)
 {
     const struct tool_patch *patch = place->patch;
     const struct tool_patch_part *part = &patch->parts[place->range];
@@ -74,7 +74,7 @@ static bool add_copy(struct tool_patch *patch, const struct tool_patch_copy *cop
     if (range == patch->code->function_count || patch->parts[range].owner == TOOL_PATCH_NOBODY)
         return true;
     tool_patch_start_range(patch, range, &place);
-    enum ttp_patch_reason reason = judge(&place, copy, range_count, &window);
+    enum ttp_patch_reason reason = judge_place(&place, copy, range_count, &window);
     return (reason == TTP_PATCH_CAN ? tool_patch_add_start(&place, kind, &window)
                                     : tool_patch_add_reason(&place, kind, reason, copy->entry)) &&
            tool_patch_add_function(patch, &added);

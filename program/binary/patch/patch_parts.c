@@ -150,7 +150,7 @@ static void take_return(struct tool_patch *patch, const struct way *way)
 }
 
 /* A piece belongs to the one function that jumps there, or that it jumps back into. */
-static void give(struct tool_patch *patch, size_t piece, size_t owner)
+static void give_piece(struct tool_patch *patch, size_t piece, size_t owner)
 {
     struct tool_patch_part *part = &patch->parts[piece];
     if (patch->code->functions[piece].parent != piece || patch->parts[owner].is_piece)
@@ -166,9 +166,9 @@ static void take_owner(struct tool_patch *patch, const struct way *way)
     if (way->from == way->to)
         return;
     if (patch->parts[way->to].is_piece)
-        give(patch, way->to, way->from);
+        give_piece(patch, way->to, way->from);
     if (patch->parts[way->from].is_piece && way->target != patch->code->functions[way->to].start)
-        give(patch, way->from, way->to);
+        give_piece(patch, way->from, way->to);
 }
 
 static void take_fault(struct tool_patch *patch, const struct way *way)

@@ -143,8 +143,8 @@ static bool breaks_jump(const struct tool_patch_place *place, uint32_t start)
 }
 
 /* Whether the instructions [from, to] can be a window, and of how many bytes. */
-static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t from, size_t to,
-                                   bool is_entry, uint32_t *bytes)
+static enum ttp_patch_reason judge_window(const struct tool_patch_place *place, size_t from,
+                                          size_t to, bool is_entry, uint32_t *bytes)
 {
     const struct tool_instruction *all = place->all;
     *bytes = end_of(&all[to]) - all[from].address;
@@ -189,7 +189,7 @@ enum ttp_patch_reason tool_patch_find_exit(const struct tool_patch_place *place,
     enum ttp_patch_reason first = TTP_PATCH_CAN;
     *window = (struct tool_patch_window){.from = at, .to = at};
     for (size_t from = at + 1; from-- > 0 && at - from <= TTP_PLAN_WINDOW_MIN;) {
-        enum ttp_patch_reason reason = judge(place, from, at, false, &window->bytes);
+        enum ttp_patch_reason reason = judge_window(place, from, at, false, &window->bytes);
         window->from = from;
         if (reason == TTP_PATCH_CAN)
             return reason;
@@ -209,7 +209,7 @@ static void join_exit(const struct tool_patch_place *place, struct tool_patch_wi
     uint32_t bytes;
     behind.free_from = place->all[window->from].address + window->bytes;
     for (size_t at = window->to + 1; at < place->count; at++) {
-        if (judge(place, window->from, at, true, &bytes) != TTP_PATCH_CAN ||
+        if (judge_window(place, window->from, at, true, &bytes) != TTP_PATCH_CAN ||
             tool_instruction_is_call(&place->all[at]))
             return;
         if (!ends_flow(&place->all[at]))
@@ -228,7 +228,7 @@ static enum ttp_patch_reason find_start(const struct tool_patch_place *place, si
     for (size_t to = from; to < place->count && reason == TTP_PATCH_NO_ROOM; to++) {
         const struct tool_instruction *last = &place->all[to];
         *window = (struct tool_patch_window){.from = from, .to = to};
-        reason = judge(place, from, to, true, &window->bytes);
+        reason = judge_window(place, from, to, true, &window->bytes);
         if (ends_flow(last) || tool_instruction_is_call(last))
             break;
     }
@@ -270,7 +270,7 @@ enum ttp_patch_reason tool_patch_find_mark(const struct tool_patch_place *place,
         return first;
     for (size_t from = at; from-- > 0 && at - from <= TTP_PLAN_WINDOW_MIN;) {
         *window = (struct tool_patch_window){.from = from, .to = at, .is_behind = true};
-        enum ttp_patch_reason reason = judge(place, from, at, true, &window->bytes);
+        enum ttp_patch_reason reason = judge_window(place, from, at, true, &window->bytes);
         if (reason == TTP_PATCH_CAN && is_free(place, place->all[from].address, window->bytes))
             return reason;
         if (reason != TTP_PATCH_NO_ROOM)
@@ -299,7 +299,7 @@ static bool find_host(const struct tool_patch_place *place, size_t from,
         if (last->kind == TOOL_CODE_BRANCH && is_exit(place, to))
             return false;
         *host = (struct tool_patch_window){.from = from, .to = to};
-        enum ttp_patch_reason reason = judge(&wide, from, to, false, &host->bytes);
+        enum ttp_patch_reason reason = judge_window(&wide, from, to, false, &host->bytes);
         if (reason != TTP_PATCH_NO_ROOM)
             return reason == TTP_PATCH_CAN && keeps_frame(place, from, to, true);
     }
@@ -350,7 +350,7 @@ bool tool_patch_find_relay(const struct tool_patch_place *place, size_t at,
     narrow.free_from = 0;
     for (size_t from = at + 1; from-- > 0;) {
         *window = (struct tool_patch_window){.from = from, .to = at};
-        enum ttp_patch_reason reason = judge(&narrow, from, at, false, &window->bytes);
+        enum ttp_patch_reason reason = judge_window(&narrow, from, at, false, &window->bytes);
         if (reason == TTP_PATCH_NO_ROOM || reason == TTP_PATCH_LINES)
             continue;
         if (reason != TTP_PATCH_CAN || !is_free(place, place->all[from].address, window->bytes))
@@ -368,7 +368,7 @@ bool tool_patch_find_free(const struct tool_patch_place *place, size_t at,
     whole.free_from = 0;
     for (size_t from = at + 1; from-- > 0;) {
         *window = (struct tool_patch_window){.from = from, .to = at};
-        enum ttp_patch_reason reason = judge(&whole, from, at, false, &window->bytes);
+        enum ttp_patch_reason reason = judge_window(&whole, from, at, false, &window->bytes);
         if (reason == TTP_PATCH_CAN)
             return is_free(place, place->all[from].address, window->bytes);
         if (reason != TTP_PATCH_NO_ROOM)

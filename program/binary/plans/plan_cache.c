@@ -35,7 +35,7 @@ static int close_other(int fd, int code)
 }
 
 /* Opens a folder in another one, made where it is missing; closes the other one. */
-static int step(int folder, const char *name, mode_t forbidden)
+static int step_into(int folder, const char *name, mode_t forbidden)
 {
     int fd = -1;
     if (folder < 0)
@@ -101,7 +101,7 @@ static int open_home(char name[USER_BYTES])
 
 static int open_below(int folder)
 {
-    return step(step(folder, "tracetape", S_IRWXO | S_IRWXG), FOLDER, S_IRWXO | S_IRWXG);
+    return step_into(step_into(folder, "tracetape", S_IRWXO | S_IRWXG), FOLDER, S_IRWXO | S_IRWXG);
 }
 
 /* The path of an open folder, also of one that was removed; false: it is not known. */
@@ -208,7 +208,8 @@ static bool choose_any(struct tool_plan_cache *cache)
     int folder = open_home(home);
     bool is_named = temporary != NULL && temporary[0] == '/';
     return (folder >= 0 && /* some users have none */
-            choose_folder(cache, open_below(step(folder, ".cache", S_IWOTH | S_IWGRP)), home)) ||
+            choose_folder(cache, open_below(step_into(folder, ".cache", S_IWOTH | S_IWGRP)),
+                          home)) ||
            choose_temporary(cache, is_named ? temporary : "/tmp") ||
            (is_named && choose_passing(cache, temporary)) || choose_passing(cache, "/tmp") ||
            choose_passing(cache, "/dev/shm") || choose_passing(cache, "/var/tmp");

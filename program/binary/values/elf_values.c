@@ -207,7 +207,7 @@ static void take_function(struct listing *listing, Dwarf_Die *die)
         listing->take(listing->context, function);
 }
 
-static void walk(struct listing *listing, Dwarf_Die *parent, unsigned depth)
+static void walk_children(struct listing *listing, Dwarf_Die *parent, unsigned depth)
 {
     Dwarf_Die die;
     if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
@@ -221,7 +221,7 @@ static void walk(struct listing *listing, Dwarf_Die *parent, unsigned depth)
             take_function(listing, &die);
         else if (tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
                  tag == DW_TAG_class_type)
-            walk(listing, &die, depth + 1);
+            walk_children(listing, &die, depth + 1);
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
@@ -243,7 +243,7 @@ void tool_elf_values_list(const struct tool_elf_module *module, tool_elf_take_va
         if (dwarf_offdie(dwarf, offset + header_bytes, &unit) != NULL &&
             dwarf_tag(&unit) == DW_TAG_compile_unit) {
             listing->is_conventional = is_conventional(&unit);
-            walk(listing, &unit, 0);
+            walk_children(listing, &unit, 0);
         }
         offset = next;
     }

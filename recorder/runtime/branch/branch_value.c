@@ -264,7 +264,7 @@ TTP_EXPORT size_t ttape_branch_text(char *text, size_t room)
 
 /* -- beginning -- */
 
-static int start(ttape_branch_operation operation, ttape_branch_scope scope)
+static int start_values(ttape_branch_operation operation, ttape_branch_scope scope)
 {
     if ((uint32_t)operation > TTAPE_BRANCH_COUNTS || (uint32_t)scope > TTAPE_BRANCH_THREAD ||
         (scope == TTAPE_BRANCH_THREAD && operation > TTAPE_BRANCH_ADD))
@@ -287,7 +287,7 @@ TTP_EXPORT int ttape_branch_start(const ttape_branch_options *options)
     size_t size = options == NULL ? 0 : options->size;
     for (size_t i = 0; i < size && i < sizeof(own); i++)
         ((char *)&own)[i] = ((const char *)options)[i];
-    return start(own.operation, own.scope);
+    return start_values(own.operation, own.scope);
 }
 
 /* How much of it is that word; 0: it is another one. */
@@ -318,8 +318,8 @@ void ttp_branch_begin(char **environment)
             continue;
         size_t more = begins_with(text + size, ":thread");
         if (text[size + more] == '\0' &&
-            start((ttape_branch_operation)i, more != 0 ? TTAPE_BRANCH_THREAD : TTAPE_BRANCH_CALL) ==
-                0)
+            start_values((ttape_branch_operation)i,
+                         more != 0 ? TTAPE_BRANCH_THREAD : TTAPE_BRANCH_CALL) == 0)
             return;
     }
     complain();

@@ -156,7 +156,7 @@ static bool read_head(long fd, struct ttp_context_head *head, const char **why)
 
 /* All of its bytes get their place on the disk now: a store into a hole that finds none would end
  * the program. */
-static bool fill(long fd, uint32_t entry_count, const char **why)
+static bool fill_dictionary(long fd, uint32_t entry_count, const char **why)
 {
     struct ttp_context_head head = {.magic = TTP_CONTEXT_MAGIC,
                                     .version = TTP_CONTEXT_VERSION,
@@ -205,7 +205,7 @@ static void make_file(const char *path, uint64_t bytes, const char **why)
                           O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600, 0, 0);
     if (ttp_failed(fd))
         return;
-    if (fill(fd, entries_for(bytes), why))
+    if (fill_dictionary(fd, entries_for(bytes), why))
         ttp_syscall(SYS_linkat, AT_FDCWD, (long)name, AT_FDCWD, (long)path, 0, 0);
     ttp_syscall(SYS_unlinkat, AT_FDCWD, (long)name, 0, 0, 0, 0);
     ttp_syscall(SYS_close, fd, 0, 0, 0, 0, 0);

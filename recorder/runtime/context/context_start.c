@@ -9,7 +9,7 @@
 
 struct ttp_context_settings ttp_context_settings = {.turn = 1};
 
-static size_t append(char *line, size_t size, const char *text)
+static size_t append_text(char *line, size_t size, const char *text)
 {
     while (*text != '\0' && size < LINE_BYTES - 1)
         line[size++] = *text++;
@@ -19,15 +19,15 @@ static size_t append(char *line, size_t size, const char *text)
 static void complain(const char *path, const char *why)
 {
     char line[LINE_BYTES];
-    size_t size = append(line, 0, "tracetape: no dictionary of context values '");
-    size = append(line, size, path);
-    size = append(line, size, "': ");
-    size = append(line, size, why);
+    size_t size = append_text(line, 0, "tracetape: no dictionary of context values '");
+    size = append_text(line, size, path);
+    size = append_text(line, size, "': ");
+    size = append_text(line, size, why);
     line[size++] = '\n';
     ttp_syscall(SYS_write, 2, (long)line, (long)size, 0, 0, 0);
 }
 
-static int start(const ttape_context_options *options)
+static int start_context(const ttape_context_options *options)
 {
     const char *why;
     ttp_context_settings.dictionary = NULL;
@@ -55,7 +55,7 @@ TTP_EXPORT int ttape_context_start(const ttape_context_options *options)
                  "there is no such operation, or no such ids");
         return -1;
     }
-    return start(&own);
+    return start_context(&own);
 }
 
 /* Where both libraries are there, one of them speaks: the one whose functions the program calls. */
@@ -71,5 +71,5 @@ void ttp_context_begin(char **environment)
         ttp_context_tell_map(environment);
     if (ttp_environment_find(environment, ENV_DICTIONARY, &options.dictionary) != NULL &&
         options.dictionary[0] != '\0')
-        (void)start(&options);
+        (void)start_context(&options);
 }

@@ -3,7 +3,8 @@
 #include "recorder/runtime/decide/decide.h"
 
 /* A table of `count` entries that ends within the plan. */
-static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count, uint64_t size)
+static bool holds_section(const struct ttp_patch_head *head, uint64_t at, uint64_t count,
+                          uint64_t size)
 {
     return at % 8 == 0 && at >= sizeof(*head) && at <= head->total_bytes &&
            count <= (head->total_bytes - at) / size;
@@ -67,10 +68,11 @@ bool ttp_patch_check(const struct ttp_patch_head *head, uint64_t size, uint64_t 
         head->probe_count > TTP_PATCH_PROBES_MAX ||
         !ttp_is_same(head->content, content, TTP_PLAN_CONTENT_BYTES))
         return false;
-    if (!holds(head, head->functions_at, head->function_count, sizeof(struct ttp_patch_function)) ||
-        !holds(head, head->probes_at, head->probe_count, sizeof(struct ttp_patch_probe)) ||
-        !holds(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
-        !holds(head, head->bytes_at, head->byte_count, 1) || !check_functions(head))
+    if (!holds_section(head, head->functions_at, head->function_count,
+                       sizeof(struct ttp_patch_function)) ||
+        !holds_section(head, head->probes_at, head->probe_count, sizeof(struct ttp_patch_probe)) ||
+        !holds_section(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
+        !holds_section(head, head->bytes_at, head->byte_count, 1) || !check_functions(head))
         return false;
     const struct ttp_patch_probe *probes = ttp_plan_at(head, head->probes_at);
     for (uint32_t i = 0; i < head->probe_count; i++)

@@ -155,7 +155,7 @@ static const uint8_t rdi_end[] = {0x22, 0x94, 1, 0x08, TTP_RED_ZONE + 8,
                                   0x06,                    /* bra 6; breg7; deref */
                                   0x2f, 2,    0, 0x75, 0}; /* skip 2; breg5 */
 
-static uint8_t *copy(uint8_t *at, const uint8_t *bytes, uint32_t count)
+static uint8_t *copy_bytes(uint8_t *at, const uint8_t *bytes, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         at[i] = bytes[i];
@@ -165,16 +165,16 @@ static uint8_t *copy(uint8_t *at, const uint8_t *bytes, uint32_t count)
 static uint32_t put_cie(uint8_t *cie, const struct ttp_probe_data *data, uint64_t shift)
 {
     uint64_t lower = (uintptr_t)data->lower + shift, added = (uintptr_t)data->added + shift;
-    uint8_t *at = copy(cie, cie_start, sizeof(cie_start));
-    at = copy(at, cfa_start, sizeof(cfa_start));
+    uint8_t *at = copy_bytes(cie, cie_start, sizeof(cie_start));
+    at = copy_bytes(at, cfa_start, sizeof(cfa_start));
     at = ttp_put_word(at, lower + TTP_PROBE_MIDDLE, 8);
-    at = copy(at, cfa_end, sizeof(cfa_end));
-    at = copy(at, rip_start, sizeof(rip_start));
+    at = copy_bytes(at, cfa_end, sizeof(cfa_end));
+    at = copy_bytes(at, rip_start, sizeof(rip_start));
     at = ttp_put_word(at, added + TTP_PROBE_MIDDLE, 8);
-    at = copy(at, rip_end, sizeof(rip_end));
-    at = copy(at, rdi_start, sizeof(rdi_start));
+    at = copy_bytes(at, rip_end, sizeof(rip_end));
+    at = copy_bytes(at, rdi_start, sizeof(rdi_start));
     at = ttp_put_word(at, lower + TTP_PROBE_MIDDLE, 8);
-    at = copy(at, rdi_end, sizeof(rdi_end));
+    at = copy_bytes(at, rdi_end, sizeof(rdi_end));
     while ((at - cie) % 8 != 0)
         *at++ = 0; /* DW_CFA_nop */
     (void)ttp_put_word(cie, (uint64_t)(at - cie) - 4, 4);

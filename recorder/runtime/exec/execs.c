@@ -47,7 +47,7 @@ struct call {
 /* With the caller's own environment, or another one. */
 typedef int (*execute)(const struct call *call, char *const *environment, bool is_given);
 
-static int fail(int error)
+static int set_error(int error)
 {
     errno = error;
     return -1;
@@ -86,7 +86,7 @@ static int do_execve(const struct call *call, char *const *environment, bool is_
     (void)is_given;
     FIND(real_execve, "execve");
     return real_execve != NULL ? real_execve(call->path, call->arguments, environment)
-                               : fail(ENOSYS);
+                               : set_error(ENOSYS);
 }
 
 static int do_execvpe(const struct call *call, char *const *environment, bool is_given)
@@ -94,7 +94,7 @@ static int do_execvpe(const struct call *call, char *const *environment, bool is
     (void)is_given;
     FIND(real_execvpe, "execvpe");
     return real_execvpe != NULL ? real_execvpe(call->path, call->arguments, environment)
-                                : fail(ENOSYS);
+                                : set_error(ENOSYS);
 }
 
 static int do_execv(const struct call *call, char *const *environment, bool is_given)
@@ -116,7 +116,7 @@ static int do_fexecve(const struct call *call, char *const *environment, bool is
     (void)is_given;
     FIND(real_fexecve, "fexecve");
     return real_fexecve != NULL ? real_fexecve(call->file, call->arguments, environment)
-                                : fail(ENOSYS);
+                                : set_error(ENOSYS);
 }
 
 /* From glibc 2.34 on, and in no other C library; it is a plain system call. */
@@ -126,15 +126,15 @@ static int do_execveat(const struct call *call, char *const *environment, bool i
     FIND(real_execveat, "execveat");
     if (real_execveat != NULL)
         return real_execveat(call->folder, call->path, call->arguments, environment, call->flags);
-    return fail((int)-ttp_syscall(SYS_execveat, call->folder, (long)call->path,
-                                  (long)call->arguments, (long)environment, call->flags, 0));
+    return set_error((int)-ttp_syscall(SYS_execveat, call->folder, (long)call->path,
+                                       (long)call->arguments, (long)environment, call->flags, 0));
 }
 
 static int do_system_call(const struct call *call, char *const *environment, bool is_given)
 {
     (void)is_given;
-    return fail((int)-ttp_syscall(SYS_execve, (long)call->path, (long)call->arguments,
-                                  (long)environment, 0, 0, 0));
+    return set_error((int)-ttp_syscall(SYS_execve, (long)call->path, (long)call->arguments,
+                                       (long)environment, 0, 0, 0));
 }
 
 static int exec_ve(const char *path, char *const *arguments, char *const *environment)
@@ -166,7 +166,7 @@ int ttp_exec_by_system_call(const char *path, char *const *arguments, char *cons
 }
 
 /* It has failed; hooks leave errno alone. */
-static int end(const struct ttp_front *front, int result)
+static int end_front(const struct ttp_front *front, int result)
 {
     ttp_front_exit(front);
     return result;
@@ -177,7 +177,7 @@ TTP_EXPORT int execvpe(const char *name, char *const *arguments, char *const *en
     struct ttp_front front = TTP_FRONT_HERE(real_execvpe);
     struct call call = {
         .path = name, .shown = name, .file = TTP_EXEC_NO_FILE, .arguments = arguments};
-    return end(&front, execute_call(&call, do_execvpe, TTP_NOTE_SEARCHED, environment));
+    return end_front(&front, execute_call(&call, do_execvpe, TTP_NOTE_SEARCHED, environment));
 }
 
 /* What the file is called, as long as it is not gone. */
@@ -197,7 +197,7 @@ TTP_EXPORT int fexecve(int file, char *const *arguments, char *const *environmen
     char path[TTP_NOTE_PATH_BYTES];
     struct ttp_front front = TTP_FRONT_HERE(real_fexecve);
     struct call call = {.shown = name_of(file, path), .file = file, .arguments = arguments};
-    return end(&front, execute_call(&call, do_fexecve, 0, environment));
+    return end_front(&front, execute_call(&call, do_fexecve, 0, environment));
 }
 
 /* A path in a folder that is open is known to nobody else; it is told where it can be named. */
@@ -213,29 +213,29 @@ TTP_EXPORT int execveat(int folder, const char *path, char *const *arguments,
                         .flags = flags,
                         .arguments = arguments};
     if (ttp_exec_is_whole_path(folder, path))
-        return end(&front, execute_call(&call, do_execveat, 0, environment));
+        return end_front(&front, execute_call(&call, do_execveat, 0, environment));
     call.file = (flags & AT_EMPTY_PATH) != 0 ? folder : TTP_EXEC_UNKNOWN;
     if (call.file >= 0)
         call.shown = name_of(folder, shown);
-    return end(&front, execute_call(&call, do_execveat, 0, environment));
+    return end_front(&front, execute_call(&call, do_execveat, 0, environment));
 }
 
 TTP_EXPORT int execve(const char *path, char *const *arguments, char *const *environment)
 {
     struct ttp_front front = TTP_FRONT_HERE(real_execve);
-    return end(&front, exec_ve(path, arguments, environment));
+    return end_front(&front, exec_ve(path, arguments, environment));
 }
 
 TTP_EXPORT int execv(const char *path, char *const *arguments)
 {
     struct ttp_front front = TTP_FRONT_HERE(real_execv);
-    return end(&front, exec_v(path, arguments));
+    return end_front(&front, exec_v(path, arguments));
 }
 
 TTP_EXPORT int execvp(const char *name, char *const *arguments)
 {
     struct ttp_front front = TTP_FRONT_HERE(real_execvp);
-    return end(&front, exec_vp(name, arguments));
+    return end_front(&front, exec_vp(name, arguments));
 }
 
 /* The others list their arguments: a row of them on the stack, as the C library makes it. */
@@ -248,7 +248,7 @@ static size_t count_of(va_list *list)
     return count;
 }
 
-static void fill(char **row, const char *first, va_list *list)
+static void fill_row(char **row, const char *first, va_list *list)
 {
     row[0] = (char *)first;
     for (size_t i = 0; row[i] != NULL; i++)
@@ -265,10 +265,10 @@ static void fill(char **row, const char *first, va_list *list)
         va_end(list);                                                                              \
         char **row = alloca(count * sizeof(*row));                                                 \
         va_start(list, first);                                                                     \
-        fill(row, first, &list);                                                                   \
+        fill_row(row, first, &list);                                                               \
         int result = call;                                                                         \
         va_end(list);                                                                              \
-        return end(&front, result);                                                                \
+        return end_front(&front, result);                                                          \
     }
 LISTED(execl, exec_v(path, row))
 LISTED(execlp, exec_vp(path, row))

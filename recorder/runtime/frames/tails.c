@@ -124,7 +124,7 @@ uintptr_t ttp_tail_chain(struct operation *op, uintptr_t function)
 }
 
 /* All of a chain has ended with its last jump. */
-static long settle(struct ttp_runtime_frame *top)
+static long settle_tails(struct ttp_runtime_frame *top)
 {
     struct ttp_runtime_frame *first = find_first(top);
     ttp_thread.top = first - 1;
@@ -135,7 +135,7 @@ static long settle(struct ttp_runtime_frame *top)
 void ttp_tail_settle(struct operation *op)
 {
     ttp_adopt_page(op);
-    long count = settle(ttp_thread.top);
+    long count = settle_tails(ttp_thread.top);
     ttp_put_extension(op, TTP_EXT_JUMPED, ttp_unwind_payload(TTP_UNWIND_COUNT, (uint64_t)count),
                       -count);
 }
@@ -277,7 +277,7 @@ bool ttp_tail_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
                            ttp_awaits(ttp_thread.top) ? TTP_FRAME_CHAINED : 0);
     if (!is_beside(top, sp) || ttp_is_signal_return(call_site))
         return false;
-    long count = settle(top);
+    long count = settle_tails(top);
     put_extension(page, TTP_EXT_JUMPED, ttp_unwind_payload(TTP_UNWIND_COUNT, (uint64_t)count),
                   -count);
     return is_still(page) && ttp_thread.top->sp - sp - 1 < TTP_LARGE_FRAME - 1 &&

@@ -12,8 +12,8 @@ static inline bool is_off(void)
 }
 
 /* Where the innermost frame is or below, and not far, or where a block of it was before. */
-static inline bool fits(const struct ttp_runtime_frame *top, const struct ttp_thread_page *page,
-                        uintptr_t sp)
+static inline bool fits_page(const struct ttp_runtime_frame *top,
+                             const struct ttp_thread_page *page, uintptr_t sp)
 {
     return TTP_LIKELY(top->sp - sp < TTP_LARGE_FRAME) ||
            (page->block_sp == sp && page->block_top == top);
@@ -31,7 +31,7 @@ void ttape_rt_block(uintptr_t address, uintptr_t sp)
     if (is_off())
         return;
     const struct ttp_thread_page *page = ttp_thread.page;
-    if (TTP_UNLIKELY(!is_recording(page) || !fits(ttp_thread.top, page, sp))) {
+    if (TTP_UNLIKELY(!is_recording(page) || !fits_page(ttp_thread.top, page, sp))) {
         ttp_block_slow(address, sp);
         return;
     }

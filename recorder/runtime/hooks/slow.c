@@ -368,7 +368,7 @@ void ttp_slow_leave(struct operation *op, uintptr_t function)
 }
 
 /* The innermost frame does, by a return or by a jump. */
-static void leave(struct operation *op, uintptr_t function)
+static void leave_function(struct operation *op, uintptr_t function)
 {
     if (!op->is_jump) {
         ttp_slow_leave(op, function);
@@ -401,7 +401,7 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
         return;
     }
     ttp_slow_unwind(op, frame);
-    leave(op, function);
+    leave_function(op, function);
 }
 
 static void exit_slow(struct operation *op, uintptr_t function, uintptr_t call_site)
@@ -410,7 +410,7 @@ static void exit_slow(struct operation *op, uintptr_t function, uintptr_t call_s
     uintptr_t at = ttp_sp_of(top);
     if (ttp_thread.page->deep_frames == 0 && !ttp_is_base(top) && top->call_site == call_site &&
         ttp_function_of(top) == function && op->sp - at <= ttp_sp_of(top - 1) - at)
-        leave(op, function);
+        leave_function(op, function);
     else
         exit_far(op, function, call_site);
     ttp_slow_end(op);

@@ -49,7 +49,7 @@ void ttp_area_drop(struct ttp_area *area)
     put_area(slot, &none);
 }
 
-static bool holds(struct slot *slot, uintptr_t code)
+static bool holds_code(struct slot *slot, uintptr_t code)
 {
     uint32_t turn = __atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE);
     uintptr_t start = *(volatile const uintptr_t *)&slot->area.start;
@@ -65,7 +65,7 @@ const struct ttp_area *ttp_area_of(uintptr_t code)
 {
     uint32_t count = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++)
-        if (holds(&slots[i], code))
+        if (holds_code(&slots[i], code))
             return &slots[i].area;
     return NULL;
 }

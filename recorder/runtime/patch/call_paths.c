@@ -116,8 +116,8 @@ static struct known_walk *known_at(struct ttp_walk_cache *cache, uint32_t number
 }
 
 /* Each word's place is decided by the words before it: while those hold, a walk would read it. */
-static bool holds(const struct known_walk *known, uint32_t number, uint64_t after, uintptr_t sp,
-                  uintptr_t rbp)
+static bool holds_path(const struct known_walk *known, uint32_t number, uint64_t after,
+                       uintptr_t sp, uintptr_t rbp)
 {
     if (known->site == NULL || known->after != after || known->sp != sp || known->rbp != rbp ||
         known->number != number || known->gone_count != ttp_seen_modules_gone_count())
@@ -181,7 +181,7 @@ struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp,
         return NULL;
     struct known_walk *known = known_at(cache, number, after, sp);
     struct ttp_path_site *site = known->site;
-    if (!holds(known, number, after, sp, rbp)) {
+    if (!holds_path(known, number, after, sp, rbp)) {
         ttp_walk_stack(&cache->walk, after, sp, rbp);
         site = find_site(number, &cache->walk);
         keep_walk(known, &cache->walk, site);

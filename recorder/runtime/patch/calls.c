@@ -186,7 +186,7 @@ static bool write_result(const struct ttp_thread_page *page, uintptr_t key, uint
 
 /* -- a child that has this thread's state: sharing.c -- */
 
-static void share(const struct ttp_call_registers *r, uintptr_t sp)
+static void share_stack(const struct ttp_call_registers *r, uintptr_t sp)
 {
     uint64_t flags = (uint32_t)r->rax == SYS_clone ? r->rdi : 0;
     if ((uint32_t)r->rax == SYS_clone3)
@@ -217,8 +217,8 @@ static bool is_shared_child(uint64_t result, uintptr_t sp)
 
 /* On the same stack and not within a call: its own end would have come first. What calls may have
  * put nothing on the stack. */
-static bool fits(const struct ttp_runtime_frame *top, const struct ttp_thread_page *page,
-                 uintptr_t sp)
+static bool fits_page(const struct ttp_runtime_frame *top, const struct ttp_thread_page *page,
+                      uintptr_t sp)
 {
     return ttp_stack_holds(ttp_stack_current(), sp) && !ttp_is_call_key(top->function) &&
            (ttp_is_base(top) || (top->sp >= sp && ttp_stack_holds(ttp_stack_current(), top->sp))) &&
@@ -232,7 +232,7 @@ INTO_CALLER void enter(uintptr_t key, uintptr_t call_site, uintptr_t sp,
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place = TTP_NO_BLOCK;
     bool is_tsc = page->gate == TTP_GATE_TSC;
-    if (!(is_tsc || ttp_is_other_gate(page)) || !fits(top, page, sp)) {
+    if (!(is_tsc || ttp_is_other_gate(page)) || !fits_page(top, page, sp)) {
         ttp_call_enter_slow(key, call_site, sp, values);
         return;
     }
@@ -440,7 +440,7 @@ APART void enter_special(const struct ttp_call_registers *r, uintptr_t sp,
     if (number == SYS_prctl || number == SYS_seccomp)
         tell_restriction(r, sp);
     else if (number == SYS_clone || number == SYS_clone3)
-        share(r, sp);
+        share_stack(r, sp);
     else if ((number == SYS_execve || number == SYS_execveat) && !is_of_libc(stub))
         ttp_warn_tracer(); /* the C library's have done so */
     else if (number == SYS_rt_sigreturn && is_recorded(number) && ttp_has_state())

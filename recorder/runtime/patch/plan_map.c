@@ -59,7 +59,8 @@ void ttp_plan_file_unmap(const void *file, uint64_t size_bytes)
 }
 
 /* A table of `count` entries that ends within the file. */
-static bool holds(const struct ttp_plan_head *head, uint64_t at, uint64_t count, uint64_t size)
+static bool holds_section(const struct ttp_plan_head *head, uint64_t at, uint64_t count,
+                          uint64_t size)
 {
     return at % 8 == 0 && at >= sizeof(*head) && at <= head->total_bytes &&
            count <= (head->total_bytes - at) / size;
@@ -89,7 +90,7 @@ static bool check_fixups(const struct ttp_plan_head *head, const struct ttp_plan
     return true;
 }
 
-static bool check(const struct ttp_plan_head *head, uint64_t size, const uint8_t *content)
+static bool check_plan(const struct ttp_plan_head *head, uint64_t size, const uint8_t *content)
 {
     if (size < sizeof(*head) || head->magic != TTP_PLAN_MAGIC ||
         head->version != TTP_PLAN_VERSION || head->head_bytes != sizeof(*head) ||
@@ -97,11 +98,12 @@ static bool check(const struct ttp_plan_head *head, uint64_t size, const uint8_t
         head->row_count > TTP_PLAN_ROWS_MAX ||
         !ttp_is_same(head->content, content, TTP_PLAN_CONTENT_BYTES))
         return false;
-    if (!holds(head, head->sites_at, head->site_count, sizeof(struct ttp_plan_site)) ||
-        !holds(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
-        !holds(head, head->rows_at, head->row_count, sizeof(struct ttp_plan_row)) ||
-        !holds(head, head->row_index_at, (uint64_t)head->row_index_count + 1, sizeof(uint32_t)) ||
-        !holds(head, head->bytes_at, head->byte_count, 1))
+    if (!holds_section(head, head->sites_at, head->site_count, sizeof(struct ttp_plan_site)) ||
+        !holds_section(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
+        !holds_section(head, head->rows_at, head->row_count, sizeof(struct ttp_plan_row)) ||
+        !holds_section(head, head->row_index_at, (uint64_t)head->row_index_count + 1,
+                       sizeof(uint32_t)) ||
+        !holds_section(head, head->bytes_at, head->byte_count, 1))
         return false;
     const struct ttp_plan_site *sites = ttp_plan_at(head, head->sites_at);
     for (uint32_t i = 0; i < head->site_count; i++)
@@ -117,7 +119,7 @@ const struct ttp_plan_head *ttp_plan_map(const uint8_t content[TTP_PLAN_CONTENT_
     if (!ttp_plan_path(path, content, TTP_PLAN_CONTENT_BYTES, TTP_PLAN_SUFFIX))
         return NULL;
     const struct ttp_plan_head *head = ttp_plan_file_map(path, TTP_PLAN_BYTES_MAX, &size_bytes);
-    if (head == NULL || check(head, size_bytes, content))
+    if (head == NULL || check_plan(head, size_bytes, content))
         return head;
     ttp_plan_file_unmap(head, size_bytes);
     return NULL;

@@ -82,7 +82,7 @@ static const uint8_t cie[] = {
     0x0c, 7,    0,                                 /* DW_CFA_def_cfa rsp + 0 */
     0x16, 0x10, 12,  0x80, 0, 0x0e};               /* DW_CFA_val_expression rip: breg16; const8u */
 
-static void fill(const struct ttp_slot_image *image, struct slots_data *data)
+static void fill_image(const struct ttp_slot_image *image, struct slots_data *data)
 {
     uint8_t *at = data->unwind;
     for (uint32_t i = 0; i < sizeof(cie); i++)
@@ -104,7 +104,7 @@ static bool seal(struct ttp_slots *slots, const struct ttp_slot_image *image)
                                   .bias = slots->bias,
                                   .slot_distance = image->distance,
                                   .unwind_head = data->unwind_head};
-    fill(image, data);
+    fill_image(image, data);
     return ttp_area_seal(&area) && ttp_area_add(&area) != NULL;
 }
 

@@ -79,7 +79,7 @@ static bool step_signal(struct state *s)
     return true;
 }
 
-static bool step(struct state *s, const struct ttp_plan_row *row)
+static bool step_frame(struct state *s, const struct ttp_plan_row *row)
 {
     return row->cfa_kind == TTP_PLAN_CFA_SIGNAL ? step_signal(s)
                                                 : ttp_plan_step(&s->frame, row, read_word, s);
@@ -106,7 +106,7 @@ void ttp_walk_stack(struct ttp_walk *walk, uint64_t after, uintptr_t sp, uintptr
             walk->is_cut = false;
             return;
         }
-        if (!has_stack || row == NULL || !step(&s, row))
+        if (!has_stack || row == NULL || !step_frame(&s, row))
             return;
     }
     walk->is_cut = frame->pc != 0;

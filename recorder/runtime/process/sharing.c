@@ -72,7 +72,7 @@ void ttp_sharing_begin(void)
     ttp_thread.page = &ttp_page_vfork_child;
 }
 
-static void end(void)
+static void end_sharing(void)
 {
     struct ttp_thread_page *page = ttp_thread.shared_page;
     ttp_thread.sharer_count = 0;
@@ -101,13 +101,13 @@ void ttp_sharing_is_with(long child)
         ttp_thread.is_silence_told = true;
     }
     if (ttp_thread.sharer_count == 0 && ttp_thread.shared_page != NULL)
-        end();
+        end_sharing();
 }
 
 bool ttp_sharing_stays(void)
 {
     if (!goes_on()) {
-        end();
+        end_sharing();
         return ttp_thread.page->gate == TTP_GATE_VFORK_CHILD;
     }
     ttp_thread.sharing_lost++;

@@ -141,7 +141,7 @@ static uint32_t own_id(void)
 }
 
 /* NULL: nothing is to be told. The recorder's own threads are not the program's. */
-static struct start *prepare(void *argument, uintptr_t caller, uintptr_t sp)
+static struct start *prepare_start(void *argument, uintptr_t caller, uintptr_t sp)
 {
     if (__atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) != TTP_PROCESS_ON)
         return NULL;
@@ -158,7 +158,7 @@ static struct start *prepare(void *argument, uintptr_t caller, uintptr_t sp)
     return start;
 }
 
-static void fail(struct start *start, uint64_t number, uint64_t error, uintptr_t sp)
+static void undo_start(struct start *start, uint64_t number, uint64_t error, uintptr_t sp)
 {
     give_back(start);
     ttp_fact_pass(TTP_FACT_THREAD_CREATE_FAILED, number, error, sp);
@@ -172,14 +172,14 @@ TTP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
     if (real_pthread_create == NULL) /* there are no threads here */
         return EAGAIN;
     struct ttp_front front = ttp_front_enter((const void *)real_pthread_create, caller, sp);
-    struct start *start = prepare(argument, caller, sp);
+    struct start *start = prepare_start(argument, caller, sp);
     uint64_t number = start != NULL ? start->number : 0;
     if (start != NULL)
         start->routine = routine;
     int result = start != NULL ? real_pthread_create(thread, attributes, begin_child, start)
                                : real_pthread_create(thread, attributes, routine, argument);
     if (result != 0 && start != NULL)
-        fail(start, number, (uint64_t)result, sp);
+        undo_start(start, number, (uint64_t)result, sp);
     ttp_front_exit(&front);
     return result;
 }
@@ -191,14 +191,14 @@ TTP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
     if (real_thrd_create == NULL)
         return thrd_error;
     struct ttp_front front = ttp_front_enter((const void *)real_thrd_create, caller, sp);
-    struct start *start = prepare(argument, caller, sp);
+    struct start *start = prepare_start(argument, caller, sp);
     uint64_t number = start != NULL ? start->number : 0;
     if (start != NULL)
         start->c11_routine = routine;
     int result = start != NULL ? real_thrd_create(thread, begin_c11, start)
                                : real_thrd_create(thread, routine, argument);
     if (result != thrd_success && start != NULL)
-        fail(start, number, result == thrd_nomem ? ENOMEM : EAGAIN, sp);
+        undo_start(start, number, result == thrd_nomem ? ENOMEM : EAGAIN, sp);
     ttp_front_exit(&front);
     return result;
 }

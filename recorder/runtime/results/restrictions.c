@@ -197,7 +197,7 @@ static void wait_for_patching(void)
 
 /* -- both -- */
 
-static void prepare(void)
+static void prepare_filter(void)
 {
     ttp_arena_map_ahead();
     ttp_states_map_ahead();
@@ -227,7 +227,7 @@ void ttp_restriction_begin(struct ttp_restriction *r, uint32_t what)
     bool is_first = (what & TTP_RESTRICTS_CALLS) != 0 && ttp_process.avoids_system_calls == 0;
     r->what = what;
     if (is_on && is_first) {
-        prepare();
+        prepare_filter();
         r->clock_is_call = clock_is_call();
     }
     bool is_silent =

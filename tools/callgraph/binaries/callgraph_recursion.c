@@ -37,7 +37,7 @@ static void begin_function(struct circles *circles, uint32_t function)
 }
 
 /* All callees of the last one on the path were looked at. */
-static void end(struct circles *circles, bool *recursive)
+static void end_circles(struct circles *circles, bool *recursive)
 {
     uint32_t function = circles->path[--circles->path_count];
     if (circles->path_count > 0) {
@@ -56,13 +56,13 @@ static void end(struct circles *circles, bool *recursive)
     } while (one != function);
 }
 
-static void follow(struct circles *circles, uint32_t function, bool *recursive)
+static void follow_function(struct circles *circles, uint32_t function, bool *recursive)
 {
     begin_function(circles, function);
     while (circles->path_count > 0) {
         uint32_t at = circles->path[circles->path_count - 1];
         if (circles->next[at] == circles->first[at + 1]) {
-            end(circles, recursive);
+            end_circles(circles, recursive);
             continue;
         }
         uint32_t callee = circles->callees[circles->next[at]++];
@@ -91,7 +91,7 @@ void tool_callgraph_find_recursion(struct tool_callgraph *graph)
     list_callees(&circles);
     for (uint32_t i = 0; i < count; i++)
         if (circles.number[i] == 0)
-            follow(&circles, i, graph->recursive);
+            follow_function(&circles, i, graph->recursive);
     for (size_t i = 0; i < edges->edge_count; i++)
         if (edges->edges[i].from == edges->edges[i].to)
             graph->recursive[edges->edges[i].from] = true;

@@ -44,7 +44,8 @@ static int write_joined(struct tool_joined *joined, struct tool_merge *merge, in
     return status;
 }
 
-static int join(struct tool_joined *joined, char **paths, size_t count, uint64_t memory_bytes)
+static int join_traces(struct tool_joined *joined, char **paths, size_t count,
+                       uint64_t memory_bytes)
 {
     struct tool_merge merge = {.memory_bytes = memory_bytes, .leaves_out = true};
     int fd = tool_open_unlinked();
@@ -73,7 +74,7 @@ int tool_joined_open(struct tool_joined *joined, const struct tool_operands *pat
     char **traces = tool_allocate(paths->count + 1, sizeof(char *));
     size_t count = choose_traces(joined, paths, verb, traces);
     int status = count == 0 ? tool_fail("none of the files is a trace")
-                            : join(joined, traces, count, memory_bytes);
+                            : join_traces(joined, traces, count, memory_bytes);
     free(traces);
     return status;
 }

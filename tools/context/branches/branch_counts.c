@@ -38,7 +38,8 @@ static size_t at(const struct pairing *p, uint32_t from, uint32_t to)
 }
 
 /* What may come after a place, through blocks that are not counted. */
-static void follow(struct pairing *p, uint32_t from, const uint32_t *next, uint32_t next_count)
+static void follow_branches(struct pairing *p, uint32_t from, const uint32_t *next,
+                            uint32_t next_count)
 {
     const struct tool_branch_graph *graph = p->graph;
     uint32_t work_count = 0;
@@ -205,13 +206,13 @@ static enum tool_branch_fit try_ways(const struct pairing *p)
 static enum tool_branch_fit pair_all(struct pairing *p)
 {
     const struct tool_branch_graph *graph = p->graph;
-    follow(p, 0, graph->starts, graph->start_count);
+    follow_branches(p, 0, graph->starts, graph->start_count);
     p->supply[0] = p->demand[0] = 1;
     for (uint32_t i = 1; i <= p->count; i++) {
         uint32_t block = p->blocks[i];
         p->supply[i] = p->demand[i] = p->times[block];
-        follow(p, i, graph->next + graph->first[block],
-               graph->first[block + 1] - graph->first[block]);
+        follow_branches(p, i, graph->next + graph->first[block],
+                        graph->first[block + 1] - graph->first[block]);
         p->may_follow[at(p, i, 0)] = true;
     }
     if (!mark_all(p, false))

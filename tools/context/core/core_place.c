@@ -14,24 +14,24 @@ struct machine {
     const char *why;
 };
 
-static void fail(struct machine *machine, const char *why)
+static void stop_machine(struct machine *machine, const char *why)
 {
     if (machine->why == NULL)
         machine->why = why;
 }
 
-static void push(struct machine *machine, uint64_t word)
+static void push_word(struct machine *machine, uint64_t word)
 {
     if (machine->used == DEEP)
-        fail(machine, "where it is cannot be worked out");
+        stop_machine(machine, "where it is cannot be worked out");
     else
         machine->stack[machine->used++] = word;
 }
 
-static uint64_t pop(struct machine *machine)
+static uint64_t pop_word(struct machine *machine)
 {
     if (machine->used == 0) {
-        fail(machine, "where it is cannot be worked out");
+        stop_machine(machine, "where it is cannot be worked out");
         return 0;
     }
     return machine->stack[--machine->used];
@@ -40,9 +40,9 @@ static uint64_t pop(struct machine *machine)
 static uint64_t value_of(struct machine *machine, uint64_t number)
 {
     if (number >= TOOL_CORE_DWARF_REGISTERS)
-        fail(machine, "it was in a vector register");
+        stop_machine(machine, "it was in a vector register");
     else if (!machine->at->known[number])
-        fail(machine, "it was in a register that a later call used");
+        stop_machine(machine, "it was in a register that a later call used");
     else
         return machine->at->registers[number];
     return 0;
@@ -61,7 +61,8 @@ static uint64_t frame_base(struct machine *machine)
     if (dwarf_attr_integrate(&at->function, DW_AT_frame_base, &attribute) == NULL ||
         dwarf_getlocation_addr(&attribute, at->pc - at->bias, &operations, &count, 1) != 1 ||
         !run_operations(&inner, operations, count, true))
-        fail(machine, inner.why != NULL ? inner.why : "where its frame begins is not known");
+        stop_machine(machine,
+                     inner.why != NULL ? inner.why : "where its frame begins is not known");
     return inner.used == 0 ? 0 : inner.stack[inner.used - 1];
 }
 
@@ -70,16 +71,16 @@ static bool run_binary(struct machine *machine, int atom)
     if (atom != DW_OP_plus && atom != DW_OP_minus && atom != DW_OP_and && atom != DW_OP_mul &&
         atom != DW_OP_shl && atom != DW_OP_shr && atom != DW_OP_or && atom != DW_OP_xor)
         return false;
-    uint64_t b = pop(machine), a = pop(machine);
+    uint64_t b = pop_word(machine), a = pop_word(machine);
     switch (atom) {
-    case DW_OP_plus: push(machine, a + b); break;
-    case DW_OP_minus: push(machine, a - b); break;
-    case DW_OP_and: push(machine, a & b); break;
-    case DW_OP_or: push(machine, a | b); break;
-    case DW_OP_xor: push(machine, a ^ b); break;
-    case DW_OP_mul: push(machine, a * b); break;
-    case DW_OP_shl: push(machine, b < 64 ? a << b : 0); break;
-    default: push(machine, b < 64 ? a >> b : 0); break;
+    case DW_OP_plus: push_word(machine, a + b); break;
+    case DW_OP_minus: push_word(machine, a - b); break;
+    case DW_OP_and: push_word(machine, a & b); break;
+    case DW_OP_or: push_word(machine, a | b); break;
+    case DW_OP_xor: push_word(machine, a ^ b); break;
+    case DW_OP_mul: push_word(machine, a * b); break;
+    case DW_OP_shl: push_word(machine, b < 64 ? a << b : 0); break;
+    default: push_word(machine, b < 64 ? a >> b : 0); break;
     }
     return true;
 }
@@ -87,23 +88,23 @@ static bool run_binary(struct machine *machine, int atom)
 static void dereference(struct machine *machine, uint64_t bytes)
 {
     uint8_t read[8];
-    uint64_t address = pop(machine);
+    uint64_t address = pop_word(machine);
     if (bytes == 0 || bytes > sizeof read ||
         !tool_core_read(machine->at->core, address, read, bytes))
-        fail(machine, "where it is was not in the dump");
+        stop_machine(machine, "where it is was not in the dump");
     else
-        push(machine, tool_core_number(read, (uint32_t)bytes));
+        push_word(machine, tool_core_number(read, (uint32_t)bytes));
 }
 
 static bool run_ranges(struct machine *machine, const Dwarf_Op *operation, bool is_base)
 {
     uint8_t atom = operation->atom;
     if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
-        push(machine, (uint64_t)(atom - DW_OP_lit0));
+        push_word(machine, (uint64_t)(atom - DW_OP_lit0));
     } else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
-        push(machine, value_of(machine, (uint64_t)(atom - DW_OP_breg0)) + operation->number);
+        push_word(machine, value_of(machine, (uint64_t)(atom - DW_OP_breg0)) + operation->number);
     } else if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
-        push(machine, value_of(machine, (uint64_t)(atom - DW_OP_reg0)));
+        push_word(machine, value_of(machine, (uint64_t)(atom - DW_OP_reg0)));
         machine->is_value = !is_base; /* a frame base in a register is what it holds */
     } else {
         return false;
@@ -116,7 +117,7 @@ static void run_one(struct machine *machine, const Dwarf_Op *operation, bool is_
     if (run_ranges(machine, operation, is_base) || run_binary(machine, operation->atom))
         return;
     switch (operation->atom) {
-    case DW_OP_addr: push(machine, operation->number + machine->at->bias); break;
+    case DW_OP_addr: push_word(machine, operation->number + machine->at->bias); break;
     case DW_OP_const1u:
     case DW_OP_const1s:
     case DW_OP_const2u:
@@ -126,36 +127,42 @@ static void run_one(struct machine *machine, const Dwarf_Op *operation, bool is_
     case DW_OP_const8u:
     case DW_OP_const8s:
     case DW_OP_constu:
-    case DW_OP_consts: push(machine, operation->number); break;
-    case DW_OP_fbreg: push(machine, frame_base(machine) + operation->number); break;
+    case DW_OP_consts: push_word(machine, operation->number); break;
+    case DW_OP_fbreg: push_word(machine, frame_base(machine) + operation->number); break;
     case DW_OP_bregx:
-        push(machine, value_of(machine, operation->number) + operation->number2);
+        push_word(machine, value_of(machine, operation->number) + operation->number2);
         break;
     case DW_OP_regx:
-        push(machine, value_of(machine, operation->number));
+        push_word(machine, value_of(machine, operation->number));
         machine->is_value = true;
         break;
     case DW_OP_call_frame_cfa:
         if (!machine->at->has_cfa)
-            fail(machine, "the stack could not be walked to its caller");
-        push(machine, machine->at->cfa);
+            stop_machine(machine, "the stack could not be walked to its caller");
+        push_word(machine, machine->at->cfa);
         break;
-    case DW_OP_plus_uconst: push(machine, pop(machine) + operation->number); break;
-    case DW_OP_neg: push(machine, 0 - pop(machine)); break;
+    case DW_OP_plus_uconst: push_word(machine, pop_word(machine) + operation->number); break;
+    case DW_OP_neg: push_word(machine, 0 - pop_word(machine)); break;
     case DW_OP_deref: dereference(machine, 8); break;
     case DW_OP_deref_size: dereference(machine, operation->number); break;
     case DW_OP_stack_value: machine->is_value = true; break;
     case DW_OP_nop: break;
     case DW_OP_piece:
-    case DW_OP_bit_piece: fail(machine, "it is in several pieces"); break;
-    case DW_OP_implicit_value: fail(machine, "a constant that is not shown"); break;
+    case DW_OP_bit_piece: stop_machine(machine, "it is in several pieces"); break;
+    case DW_OP_implicit_value: stop_machine(machine, "a constant that is not shown"); break;
     case DW_OP_entry_value:
-    case DW_OP_GNU_entry_value: fail(machine, "not kept: the caller may still have it"); break;
+    case DW_OP_GNU_entry_value:
+        stop_machine(machine, "not kept: the caller may still have it");
+        break;
     case DW_OP_implicit_pointer:
-    case DW_OP_GNU_implicit_pointer: fail(machine, "points to what is not in memory"); break;
+    case DW_OP_GNU_implicit_pointer:
+        stop_machine(machine, "points to what is not in memory");
+        break;
     case DW_OP_form_tls_address:
-    case DW_OP_GNU_push_tls_address: fail(machine, "it is the thread's own variable"); break;
-    default: fail(machine, "where it is cannot be worked out"); break;
+    case DW_OP_GNU_push_tls_address:
+        stop_machine(machine, "it is the thread's own variable");
+        break;
+    default: stop_machine(machine, "where it is cannot be worked out"); break;
     }
 }
 
@@ -165,7 +172,7 @@ static bool run_operations(struct machine *machine, const Dwarf_Op *operations, 
     for (size_t i = 0; i < count && machine->why == NULL; i++)
         run_one(machine, &operations[i], is_base);
     if (machine->used == 0)
-        fail(machine, "the compiler did not keep it here");
+        stop_machine(machine, "the compiler did not keep it here");
     return machine->why == NULL;
 }
 

@@ -11,7 +11,7 @@
 #define ITEM_MOST  4096u /* bytes of a stack, a frame or a cell of which offsets make sense */
 #define HEAD_BYTES 24u   /* magic, version, size */
 
-static bool fits(uint32_t offset, uint32_t size, uint32_t whole)
+static bool fits_whole(uint32_t offset, uint32_t size, uint32_t whole)
 {
     return whole <= ITEM_MOST && offset <= whole && size <= whole - offset;
 }
@@ -19,13 +19,15 @@ static bool fits(uint32_t offset, uint32_t size, uint32_t whole)
 static bool makes_sense(const struct ttp_context_layout *layout)
 {
     uint32_t stack = layout->stack_bytes, frame = layout->frame_bytes, cell = layout->cell_bytes;
-    return fits(layout->stack_base, 8, stack) && fits(layout->stack_top, 8, stack) &&
-           fits(layout->stack_end, 8, stack) && fits(layout->stack_branches, 8, stack) &&
-           fits(layout->stack_stale, 1, stack) && fits(layout->frame_sp, 8, frame) &&
-           fits(layout->frame_function, 8, frame) && fits(layout->frame_call_site, 8, frame) &&
-           fits(layout->cell_value, 8, cell) && fits(layout->cell_blocks, 4, cell) &&
-           fits(layout->cell_flags, 4, cell) &&
-           fits(layout->cell_counts, TTAPE_BRANCH_COUNTERS, cell) &&
+    return fits_whole(layout->stack_base, 8, stack) && fits_whole(layout->stack_top, 8, stack) &&
+           fits_whole(layout->stack_end, 8, stack) &&
+           fits_whole(layout->stack_branches, 8, stack) &&
+           fits_whole(layout->stack_stale, 1, stack) && fits_whole(layout->frame_sp, 8, frame) &&
+           fits_whole(layout->frame_function, 8, frame) &&
+           fits_whole(layout->frame_call_site, 8, frame) &&
+           fits_whole(layout->cell_value, 8, cell) && fits_whole(layout->cell_blocks, 4, cell) &&
+           fits_whole(layout->cell_flags, 4, cell) &&
+           fits_whole(layout->cell_counts, TTAPE_BRANCH_COUNTERS, cell) &&
            layout->frames_spare <= ITEM_MOST;
 }
 

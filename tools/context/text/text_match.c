@@ -159,7 +159,7 @@ static enum part_kind join_gaps(enum part_kind one, enum part_kind other)
 }
 
 /* May this byte be in a gap? */
-static bool fits(enum part_kind gap, char byte)
+static bool fits_gap(enum part_kind gap, char byte)
 {
     if (gap == ANYTHING || gap == ONE)
         return true;
@@ -179,7 +179,7 @@ static size_t gap_end(const struct matching *matching, enum part_kind gap, size_
         return text->size_bytes;
     if (gap == ONE)
         return at < text->size_bytes ? at + 1 : at;
-    while (at < text->size_bytes && fits(gap, text->bytes[at]))
+    while (at < text->size_bytes && fits_gap(gap, text->bytes[at]))
         at++;
     return at;
 }

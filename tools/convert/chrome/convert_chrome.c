@@ -257,7 +257,7 @@ static int convert_events(struct tool_conversion *conversion)
 
 /* An array of objects, or an object with a member: no other input looks like that. Some arrays
  * begin with nothing or null. */
-static bool probe(const struct tool_conversion *conversion)
+static bool probe_input(const struct tool_conversion *conversion)
 {
     const char *at = (const char *)conversion->head, *end = at + conversion->head_bytes;
     if (conversion->is_directory)
@@ -275,4 +275,4 @@ static bool probe(const struct tool_conversion *conversion)
 }
 
 const struct tool_converter tool_converter_chrome = {
-    .name = "chrome", .summary = "Chrome trace JSON", .probe = probe, .run = convert_events};
+    .name = "chrome", .summary = "Chrome trace JSON", .probe = probe_input, .run = convert_events};

@@ -227,8 +227,8 @@ static bool keep_values(struct tool_chrome *chrome, json_t *args, uint64_t *offs
 
 /* ---- objects ---- */
 
-static bool refuse(struct tool_chrome *chrome, const struct tool_json_object *object,
-                   const char *why)
+static bool refuse_event(struct tool_chrome *chrome, const struct tool_json_object *object,
+                         const char *why)
 {
     tool_conversion_warn(chrome->conversion, "event at byte %" PRIu64 " skipped: %s",
                          object->offset, why);
@@ -338,7 +338,7 @@ static bool take_event(struct tool_chrome *chrome, const struct tool_json_object
                                         .thread = thread_of(chrome, root)};
     struct tool_chrome_time time;
     if (!find_time(chrome, object, root, &record, &time))
-        return refuse(chrome, object, "it has no time 'ts' that could be used");
+        return refuse_event(chrome, object, "it has no time 'ts' that could be used");
     record.time = rounded(&time);
     if (site_of(chrome, json_object_get(root, "name"), phase, &record.site) != TTAPE_OK) {
         (void)tool_conversion_fail(chrome->conversion, &chrome->err);
@@ -357,7 +357,7 @@ static bool take_root(struct tool_chrome *chrome, const struct tool_json_object 
     const json_t *phase = json_object_get(root, "ph");
     const char *text = json_string_value(phase);
     if (text == NULL || json_string_length(phase) != 1)
-        return refuse(chrome, object, "its phase 'ph' is missing or no letter");
+        return refuse_event(chrome, object, "its phase 'ph' is missing or no letter");
     switch (*text) {
     case 'B':
     case 'E':
@@ -371,8 +371,8 @@ static bool take_root(struct tool_chrome *chrome, const struct tool_json_object 
 }
 
 /* Reads an object's text; of a key that comes twice the last counts, as for viewers. */
-static json_t *load(struct tool_chrome *chrome, const char *text, size_t size_bytes,
-                    uint64_t offset, json_error_t *error)
+static json_t *load_object(struct tool_chrome *chrome, const char *text, size_t size_bytes,
+                           uint64_t offset, json_error_t *error)
 {
     json_t *root = json_loadb(text, size_bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, error);
     if (root == NULL && json_error_code(error) == json_error_duplicate_key) {
@@ -388,7 +388,7 @@ static json_t *mend(struct tool_chrome *chrome, const struct tool_json_object *o
     uint64_t counts[TOOL_CHROME_ODDITIES] = {0};
     size_t size = tool_json_mend(object->text, object->size_bytes, &chrome->mended,
                                  &chrome->mended_capacity, counts);
-    json_t *root = load(chrome, chrome->mended, size, object->offset, error);
+    json_t *root = load_object(chrome, chrome->mended, size, object->offset, error);
     for (int i = 0; root != NULL && i < TOOL_CHROME_ODDITIES; i++)
         tool_chrome_count_odd(chrome, (enum tool_chrome_oddity)i, counts[i], object->offset);
     return root;
@@ -398,14 +398,14 @@ bool tool_chrome_take_object(struct tool_chrome *chrome, const struct tool_json_
 {
     json_error_t error;
     if (object->is_too_long)
-        return refuse(chrome, object, "it is longer than 16 MiB");
+        return refuse_event(chrome, object, "it is longer than 16 MiB");
     if (!object->is_complete)
-        return refuse(chrome, object, "the file ends in it");
-    json_t *root = load(chrome, object->text, object->size_bytes, object->offset, &error);
+        return refuse_event(chrome, object, "the file ends in it");
+    json_t *root = load_object(chrome, object->text, object->size_bytes, object->offset, &error);
     if (root == NULL)
         root = mend(chrome, object, &error);
     if (root == NULL)
-        return refuse(chrome, object, error.text);
+        return refuse_event(chrome, object, error.text);
     tool_chrome_count_odd(chrome, TOOL_CHROME_ODD_SIZE, object->has_dropped, object->offset);
     bool is_taken = take_root(chrome, object, root);
     json_decref(root);

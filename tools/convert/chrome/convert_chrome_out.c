@@ -44,7 +44,7 @@ struct tool_chrome_out *tool_chrome_out_open(struct tool_chrome *chrome)
     return out;
 }
 
-static void flush(struct tool_chrome_out *out)
+static void flush_events(struct tool_chrome_out *out)
 {
     if (out->batch_count > 0 && out->status == TTAPE_OK) {
         out->status =
@@ -88,10 +88,10 @@ static bool read_values(struct tool_chrome_out *out, uint64_t offset, uint32_t *
 }
 
 /* Gives the last event of the thread its values. */
-static void attach(struct tool_chrome_out *out, uint32_t thread, uint64_t values)
+static void attach_values(struct tool_chrome_out *out, uint32_t thread, uint64_t values)
 {
     uint32_t count = 0;
-    flush(out);
+    flush_events(out);
     if (out->status != TTAPE_OK)
         return;
     if (!read_values(out, values - 1, &count)) {
@@ -108,18 +108,18 @@ void tool_chrome_out_add(struct tool_chrome_out *out, uint32_t thread, ttape_eve
                          uint64_t values)
 {
     if (out->batch_count == BATCH_EVENTS || out->batch_thread != thread)
-        flush(out);
+        flush_events(out);
     event.depth = TTAPE_DEPTH_AUTO;
     event.time_ns = tool_conversion_time(out->chrome->conversion, event.time_ns - out->base);
     out->batch_thread = thread;
     out->batch[out->batch_count++] = event;
     if (values != 0)
-        attach(out, thread, values);
+        attach_values(out, thread, values);
 }
 
 ttape_status tool_chrome_out_close(struct tool_chrome_out *out)
 {
-    flush(out);
+    flush_events(out);
     ttape_status status = out->status;
     free(out->texts);
     free(out);

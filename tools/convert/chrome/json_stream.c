@@ -49,7 +49,7 @@ static bool drop_value(struct tool_json_stream *json, size_t stop)
 }
 
 /* Reads more behind what must be kept. False: there is no more. */
-static bool fill(struct tool_json_stream *json)
+static bool fill_buffer(struct tool_json_stream *json)
 {
     if (json->ended || (json->is_looking && json->end - json->kept > LOOK_BYTES))
         return false;
@@ -77,7 +77,7 @@ static bool fill(struct tool_json_stream *json)
 
 static inline int next_byte(struct tool_json_stream *json)
 {
-    if (json->at == json->end && !fill(json))
+    if (json->at == json->end && !fill_buffer(json))
         return -1;
     return (unsigned char)json->buffer[json->at++];
 }

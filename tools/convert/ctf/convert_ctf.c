@@ -255,12 +255,12 @@ static int convert_ctf(struct tool_conversion *conversion)
     return status;
 }
 
-static bool probe(const struct tool_conversion *conversion)
+static bool probe_input(const struct tool_conversion *conversion)
 {
     return conversion->is_directory && tool_ctf_is_any(conversion->fd);
 }
 
 const struct tool_converter tool_converter_ctf = {.name = "ctf",
                                                   .summary = "a CTF trace of lttng-ust-cyg-profile",
-                                                  .probe = probe,
+                                                  .probe = probe_input,
                                                   .run = convert_ctf};

@@ -28,7 +28,7 @@ struct ctf_feed {
     ttape_status status;
 };
 
-static void flush(struct ctf_feed *feed)
+static void flush_events(struct ctf_feed *feed)
 {
     if (feed->batch_count > 0 && feed->status == TTAPE_OK) {
         feed->status =
@@ -41,7 +41,7 @@ static void flush(struct ctf_feed *feed)
 static void add_event(struct ctf_feed *feed, uint32_t thread, ttape_event event)
 {
     if (feed->batch_count == BATCH_EVENTS || feed->batch_thread != thread)
-        flush(feed);
+        flush_events(feed);
     event.depth = TTAPE_DEPTH_AUTO;
     event.time_ns = tool_conversion_time(feed->ctf->conversion, event.time_ns);
     feed->batch_thread = thread;
@@ -52,7 +52,7 @@ static void add_event(struct ctf_feed *feed, uint32_t thread, ttape_event event)
 
 /* Values as our exporter writes them, "(8, 0x7ff, "a, b", null)": words, once the commas between
  * them are blanks. */
-static void attach(struct ctf_feed *feed, uint32_t thread)
+static void attach_values(struct ctf_feed *feed, uint32_t thread)
 {
     char *at = feed->text;
     uint32_t count = 0;
@@ -72,7 +72,7 @@ static void attach(struct ctf_feed *feed, uint32_t thread)
     while (count < TTAPE_EVENT_MAX_VALUES && tool_next_token(&at, &token) == TTAPE_OK &&
            tool_token_value(&token, &feed->values[count]))
         count++;
-    flush(feed);
+    flush_events(feed);
     if (count > 0 && feed->status == TTAPE_OK) {
         feed->status = ttape_writer_attach(feed->writer, feed->ctf->threads[thread].stream,
                                            feed->values, count, &feed->ctf->err);
@@ -83,7 +83,7 @@ static void attach(struct ctf_feed *feed, uint32_t thread)
 
 /* Takes the frame of a site (or signal) off the stack, and those above it. False: it is not
  * there. */
-static bool leave(struct tool_ctf_thread *thread, uint32_t site, uint32_t signal)
+static bool leave_call(struct tool_ctf_thread *thread, uint32_t site, uint32_t signal)
 {
     uint32_t count = tool_frames_find(&thread->open, site, signal);
     tool_frames_drop(&thread->open, count);
@@ -110,12 +110,12 @@ static bool take_exit(struct ctf_feed *feed, struct tool_ctf_thread *thread,
     if (wire->kind == TOOL_CTF_WIRE_SIGNAL_END) {
         event->kind = TTAPE_EVENT_SIGNAL_END;
         event->argument = (uint32_t)wire->a;
-        return leave(thread, TTAPE_NONE, event->argument);
+        return leave_call(thread, TTAPE_NONE, event->argument);
     }
     event->kind = TTAPE_EVENT_EXIT;
     if (wire->flags & TOOL_CTF_HAS_ADDRESS || wire->b > 0) {
         feed->status = tool_ctf_find_site(feed->ctf, wire, &event->site);
-        (void)leave(thread, event->site, 0); /* where it is not open the writer says so */
+        (void)leave_call(thread, event->site, 0); /* where it is not open the writer says so */
         return true;
     }
     if (top == 0 || thread->open.frames[top - 1].site == TTAPE_NONE)
@@ -205,7 +205,7 @@ static void take_record(struct ctf_feed *feed, const struct tool_ctf_wire *wire)
     }
     add_event(feed, index, event);
     if (wire->text_bytes > 0 && wire->kind != TOOL_CTF_WIRE_GAP)
-        attach(feed, index);
+        attach_values(feed, index);
 }
 
 /* ---- the scratch file ---- */
@@ -265,7 +265,7 @@ int tool_ctf_feed(struct tool_ctf *ctf)
             tool_progress_update(feed->offset, ctf->events.size_bytes, i);
     }
     put_last_lost(feed, &last);
-    flush(feed);
+    flush_events(feed);
     if (feed->status != TTAPE_OK)
         status = tool_conversion_fail(ctf->conversion, &ctf->err);
     free(feed->buffer);

@@ -28,7 +28,7 @@ struct finding {
     int status;
 };
 
-static char *join(const char *path, const char *name)
+static char *join_path(const char *path, const char *name)
 {
     size_t size = strlen(path) + strlen(name) + 2;
     char *joined = tool_allocate(size, 1);
@@ -100,7 +100,7 @@ static void search(struct finding *found, int fd, const char *path, int depth)
         int inside =
             openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (inside >= 0) {
-            char *joined = join(path, entry->d_name);
+            char *joined = join_path(path, entry->d_name);
             search(found, inside, joined, depth + 1);
             free(joined);
         } else if (errno != ENOTDIR && errno != ELOOP && errno != ENOENT) {

@@ -38,7 +38,7 @@ struct ctf_copy {
     size_t start_count, start_capacity;
 };
 
-static char *join(const char *folder, const char *name)
+static char *join_path(const char *folder, const char *name)
 {
     size_t size = strlen(folder) + strlen(name) + 2;
     char *path = tool_allocate(size, 1);
@@ -158,9 +158,9 @@ static bool copy_sound_part(const char *from, const char *to, const char *folder
 static int mend_file(struct tool_ctf *ctf, const char *folder, const char *name, const char *into)
 {
     const struct tool_conversion *conversion = ctf->conversion;
-    char *from = join(folder, name), *absolute = realpath(from, NULL);
-    char *probe = join(ctf->mended.root, "probe"), *probed = join(probe, name);
-    char *target = join(into, name);
+    char *from = join_path(folder, name), *absolute = realpath(from, NULL);
+    char *probe = join_path(ctf->mended.root, "probe"), *probed = join_path(probe, name);
+    char *target = join_path(into, name);
     const char *inside = from + strlen(conversion->input); /* which its name begins with */
     inside += strspn(inside, "/");
     struct stat file = {0};
@@ -191,8 +191,8 @@ static int mend_file(struct tool_ctf *ctf, const char *folder, const char *name,
 /* A new folder with a link to a trace's metadata. */
 static bool make_folder(const char *path, const char *trace)
 {
-    char *from = join(trace, "metadata"), *absolute = realpath(from, NULL);
-    char *link = join(path, "metadata");
+    char *from = join_path(trace, "metadata"), *absolute = realpath(from, NULL);
+    char *link = join_path(path, "metadata");
     bool is_made = absolute != NULL && mkdir(path, 0700) == 0 && symlink(absolute, link) == 0;
     free(from);
     free(absolute);
@@ -214,7 +214,7 @@ static void remove_folder(const char *path)
 
 static int mend_folder(struct tool_ctf *ctf, const char *folder, const char *into)
 {
-    char *probe = join(ctf->mended.root, "probe");
+    char *probe = join_path(ctf->mended.root, "probe");
     int status = make_folder(into, folder) && make_folder(probe, folder)
                      ? TOOL_OK
                      : tool_fail("cannot make '%s': %s", into, strerror(errno));
@@ -241,7 +241,7 @@ int tool_ctf_mend(struct tool_ctf *ctf, char *const *folders, size_t count)
     const char *base = getenv("TMPDIR");
     char number[32];
     int status = TOOL_OK;
-    mended->root = join(base != NULL && *base != '\0' ? base : "/tmp", "tracetape-XXXXXX");
+    mended->root = join_path(base != NULL && *base != '\0' ? base : "/tmp", "tracetape-XXXXXX");
     if (mkdtemp(mended->root) == NULL) {
         free(mended->root);
         mended->root = NULL;
@@ -250,7 +250,7 @@ int tool_ctf_mend(struct tool_ctf *ctf, char *const *folders, size_t count)
     mended->folders = tool_allocate(count, sizeof(char *));
     for (; mended->count < count && status == TOOL_OK; mended->count++) {
         snprintf(number, sizeof(number), "%zu", mended->count);
-        mended->folders[mended->count] = join(mended->root, number);
+        mended->folders[mended->count] = join_path(mended->root, number);
         status = mend_folder(ctf, folders[mended->count], mended->folders[mended->count]);
     }
     return status;

@@ -137,7 +137,7 @@ static bool is_away(const struct perf *perf, uint32_t site)
 
 /* ---- events ---- */
 
-static void flush(struct perf *perf)
+static void flush_events(struct perf *perf)
 {
     if (perf->batch_count > 0 && perf->status == TTAPE_OK)
         (void)is_good(perf,
@@ -150,7 +150,7 @@ static void put_event(struct perf *perf, uint32_t thread, const struct tool_perf
                       ttape_event event)
 {
     if (perf->batch_count == BATCH_EVENTS || perf->batch_thread != thread)
-        flush(perf);
+        flush_events(perf);
     event.time_ns = tool_conversion_time(perf->conversion, line->time_ns);
     event.depth = TTAPE_DEPTH_AUTO;
     perf->batch_thread = thread;
@@ -302,7 +302,7 @@ static int take_lines(struct perf *perf)
     }
     int failed_errno = lines.failed_errno;
     tool_lines_close(&lines);
-    flush(perf);
+    flush_events(perf);
     if (failed_errno != 0)
         return tool_fail("cannot read '%s': %s", conversion->input, strerror(failed_errno));
     if (perf->status != TTAPE_OK)
@@ -346,7 +346,7 @@ static int convert_perf(struct tool_conversion *conversion)
 }
 
 /* A call, a return or a begin of tracing, with an arrow, among its first lines. */
-static bool probe(const struct tool_conversion *conversion)
+static bool probe_input(const struct tool_conversion *conversion)
 {
     const char *at = (const char *)conversion->head, *end = at + conversion->head_bytes;
     if (conversion->is_directory || memchr(at, '\0', conversion->head_bytes) != NULL)
@@ -370,5 +370,5 @@ static bool probe(const struct tool_conversion *conversion)
 const struct tool_converter tool_converter_perf = {
     .name = "perf",
     .summary = "calls and returns as 'perf script --itrace=cr' prints them",
-    .probe = probe,
+    .probe = probe_input,
     .run = convert_perf};

@@ -11,7 +11,7 @@
 
 #define HASHED_BYTES 4096u
 
-static bool probe(const struct tool_conversion *conversion)
+static bool probe_input(const struct tool_conversion *conversion)
 {
     char magic[8] = {0};
     if (!conversion->is_directory)
@@ -181,5 +181,5 @@ static int convert_uftrace(struct tool_conversion *conversion)
 const struct tool_converter tool_converter_uftrace = {.name = "uftrace",
                                                       .summary =
                                                           "a directory that uftrace recorded",
-                                                      .probe = probe,
+                                                      .probe = probe_input,
                                                       .run = convert_uftrace};

@@ -61,7 +61,7 @@ static bool is_before(const void *context, const void *one, const void *two)
     return tasks[a].head_ns != tasks[b].head_ns ? tasks[a].head_ns < tasks[b].head_ns : a < b;
 }
 
-static bool flush(struct feeding *feed, uint32_t stream)
+static bool flush_stream(struct feeding *feed, uint32_t stream)
 {
     size_t events = feed->event_count, calls = feed->call_count;
     feed->event_count = feed->call_count = 0;
@@ -173,9 +173,9 @@ static ttape_status site_of(struct feeding *feed, const struct tool_uft_task *ta
 
 /* Decodes the payload behind a record. Returns its size; 0 when it does not fit, SIZE_MAX when its
  * layout is unknown. */
-static size_t decode(struct feeding *feed, const struct tool_uft_task *task, uint64_t word,
-                     const struct tool_uft_site *site, const uint8_t *data, size_t size_bytes,
-                     uint32_t *value_count)
+static size_t decode_word(struct feeding *feed, const struct tool_uft_task *task, uint64_t word,
+                          const struct tool_uft_site *site, const uint8_t *data, size_t size_bytes,
+                          uint32_t *value_count)
 {
     if (TYPE(word) == RECORD_EVENT)
         return tool_uft_decode_event(ADDRESS(word), data, size_bytes, feed->values, value_count);
@@ -220,7 +220,7 @@ static enum run_result take_one(struct feeding *feed, struct tool_uft_task *task
         return RUN_FAILED;
     if (HAS_MORE(word) && TYPE(word) != RECORD_LOST) {
         size_t have = buffer->end - buffer->at - TOOL_UFT_RECORD_BYTES;
-        size_t payload = decode(feed, task, word, &site, at + size, have, &value_count);
+        size_t payload = decode_word(feed, task, word, &site, at + size, have, &value_count);
         if (feed->status != TTAPE_OK)
             return RUN_FAILED;
         if (payload == SIZE_MAX) {
@@ -243,11 +243,11 @@ static enum run_result take_one(struct feeding *feed, struct tool_uft_task *task
         size += payload == SIZE_MAX - 1 ? 0 : payload;
     }
     uint64_t time_ns = tool_conversion_time(feed->conversion, tool_load_u64(at));
-    if (feed->call_count != 0 && !flush(feed, task->stream))
+    if (feed->call_count != 0 && !flush_stream(feed, task->stream))
         return RUN_FAILED;
     feed->events[feed->event_count++] = event_of(time_ns, word, site.number);
     buffer->at += size;
-    if ((value_count > 0 || feed->event_count == BATCH_EVENTS) && !flush(feed, task->stream))
+    if ((value_count > 0 || feed->event_count == BATCH_EVENTS) && !flush_stream(feed, task->stream))
         return RUN_FAILED;
     if (value_count > 0 && ttape_writer_attach(feed->conversion->writer, task->stream, feed->values,
                                                value_count, &feed->err) != TTAPE_OK)
@@ -256,8 +256,8 @@ static enum run_result take_one(struct feeding *feed, struct tool_uft_task *task
 }
 
 /* Makes sure that a whole record is in the buffer. RUN_YIELD: it is. */
-static enum run_result fill(struct feeding *feed, const struct tool_uft_task *task,
-                            struct tool_uft_buffer *buffer)
+static enum run_result fill_record(struct feeding *feed, const struct tool_uft_task *task,
+                                   struct tool_uft_buffer *buffer)
 {
     while (buffer->end - buffer->at < TOOL_UFT_RECORD_BYTES) {
         uint64_t before = buffer->end_offset;
@@ -297,7 +297,7 @@ static enum run_result feed_task(struct feeding *feed, struct tool_uft_task *tas
     enum run_result result = RUN_YIELD;
     bool moved = false; /* the first record is taken in any case: its time brought us here */
     while (result == RUN_YIELD) {
-        result = fill(feed, task, buffer);
+        result = fill_record(feed, task, buffer);
         if (result != RUN_YIELD)
             break;
         const struct tool_uft_session *session = &feed->recording->sessions[task->session];
@@ -310,7 +310,7 @@ static enum run_result feed_task(struct feeding *feed, struct tool_uft_task *tas
         moved = moved || at != buffer->data + buffer->at;
         buffer->at = (size_t)(at - buffer->data);
         if (feed->event_count != 0 || feed->call_count == BATCH_EVENTS) {
-            result = flush(feed, task->stream) ? RUN_YIELD : RUN_FAILED;
+            result = flush_stream(feed, task->stream) ? RUN_YIELD : RUN_FAILED;
             continue;
         }
         if (buffer->end - buffer->at < TOOL_UFT_RECORD_BYTES)
@@ -324,7 +324,7 @@ static enum run_result feed_task(struct feeding *feed, struct tool_uft_task *tas
         result = take_one(feed, task, buffer);
         moved = true;
     }
-    if (result != RUN_FAILED && !flush(feed, task->stream))
+    if (result != RUN_FAILED && !flush_stream(feed, task->stream))
         return RUN_FAILED;
     return result;
 }

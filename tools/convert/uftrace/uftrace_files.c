@@ -141,7 +141,8 @@ static struct tool_uft_buffer *find_oldest(struct tool_uft_files *files, bool bu
     return oldest;
 }
 
-static struct tool_uft_buffer *attach(struct tool_uft_files *files, struct tool_uft_task *task)
+static struct tool_uft_buffer *attach_buffer(struct tool_uft_files *files,
+                                             struct tool_uft_task *task)
 {
     struct tool_uft_buffer *buffer = find_oldest(files, false);
     detach(files, buffer);
@@ -172,7 +173,7 @@ static struct tool_uft_buffer *attach(struct tool_uft_files *files, struct tool_
 struct tool_uft_buffer *tool_uft_files_get(struct tool_uft_files *files, struct tool_uft_task *task)
 {
     struct tool_uft_buffer *buffer =
-        task->buffer >= 0 ? &files->buffers[task->buffer] : attach(files, task);
+        task->buffer >= 0 ? &files->buffers[task->buffer] : attach_buffer(files, task);
     if (buffer != NULL)
         buffer->used = ++files->clock;
     return buffer;

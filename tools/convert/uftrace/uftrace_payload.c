@@ -17,7 +17,7 @@ static size_t align_up(size_t size, size_t alignment)
     return (size + alignment - 1) / alignment * alignment;
 }
 
-static uint64_t load(const uint8_t *at, size_t size_bytes)
+static uint64_t load_number(const uint8_t *at, size_t size_bytes)
 {
     uint64_t value = 0;
     for (size_t i = size_bytes < 8 ? size_bytes : 8; i-- > 0;)
@@ -35,8 +35,8 @@ static uint64_t double_bits(double value)
 /* An x87 80-bit number: 64 bits of mantissa with the leading one, 15 of exponent, sign. */
 static double load_extended(const uint8_t *at)
 {
-    uint64_t mantissa = load(at, 8);
-    unsigned top = (unsigned)load(at + 8, 2);
+    uint64_t mantissa = load_number(at, 8);
+    unsigned top = (unsigned)load_number(at + 8, 2);
     int exponent = (int)(top & 0x7FFFu);
     double value;
     if (exponent == 0x7FFF)
@@ -49,12 +49,12 @@ static double load_extended(const uint8_t *at)
 static uint64_t load_float(const uint8_t *at, size_t size_bytes)
 {
     if (size_bytes == 4) {
-        uint32_t bits = (uint32_t)load(at, 4);
+        uint32_t bits = (uint32_t)load_number(at, 4);
         float value;
         memcpy(&value, &bits, sizeof(value));
         return double_bits((double)value);
     }
-    return size_bytes == 10 ? double_bits(load_extended(at)) : load(at, 8);
+    return size_bytes == 10 ? double_bits(load_extended(at)) : load_number(at, 8);
 }
 
 static uint64_t sign_extend(uint64_t value, size_t size_bytes)
@@ -68,7 +68,7 @@ static uint64_t sign_extend(uint64_t value, size_t size_bytes)
 /* A register that holds an int: its upper half is zero, whatever its sign. */
 static uint64_t load_signed(const struct tool_uft_spec *spec, const uint8_t *at)
 {
-    uint64_t value = load(at, spec->size_bytes);
+    uint64_t value = load_number(at, spec->size_bytes);
     bool is_int = spec->is_int && value >> 31 == 1;
     return sign_extend(value, is_int ? 4 : spec->size_bytes);
 }
@@ -79,11 +79,13 @@ static void decode_fixed(const struct tool_uft_spec *spec, const uint8_t *at, tt
     switch (spec->format) {
     case 'u':
     case 'o':
-        *value = (ttape_value){.type = TTAPE_VALUE_UNSIGNED, .number = load(at, spec->size_bytes)};
+        *value = (ttape_value){.type = TTAPE_VALUE_UNSIGNED,
+                               .number = load_number(at, spec->size_bytes)};
         break;
     case 'x':
     case 'p':
-        *value = (ttape_value){.type = TTAPE_VALUE_POINTER, .number = load(at, spec->size_bytes)};
+        *value =
+            (ttape_value){.type = TTAPE_VALUE_POINTER, .number = load_number(at, spec->size_bytes)};
         break;
     case 'f':
         *value =
@@ -112,7 +114,7 @@ size_t tool_uft_decode(const struct tool_uft_layout *layout, const uint8_t *data
         if (is_string) {
             if (size_bytes - at < 2)
                 return 0;
-            length = (size_t)load(data + at, 2);
+            length = (size_t)load_number(data + at, 2);
             at += 2;
         }
         if (size_bytes - at < length)
@@ -173,7 +175,7 @@ size_t tool_uft_decode_event(uint64_t event_id, const uint8_t *data, size_t size
     *value_count = 0;
     if (size_bytes < 2)
         return 0;
-    size_t length = (size_t)load(data, 2);
+    size_t length = (size_t)load_number(data, 2);
     size_t total = align_up(2 + length, PAYLOAD_ALIGN);
     if (total > size_bytes)
         return 0;
@@ -181,14 +183,15 @@ size_t tool_uft_decode_event(uint64_t event_id, const uint8_t *data, size_t size
     uint32_t fields = fields_of(event_id);
     if (fields > 0 && length == fields * 8) {
         for (uint32_t i = 0; i < fields; i++)
-            values[i] = (ttape_value){.type = TTAPE_VALUE_UNSIGNED, .number = load(at + 8 * i, 8)};
+            values[i] =
+                (ttape_value){.type = TTAPE_VALUE_UNSIGNED, .number = load_number(at + 8 * i, 8)};
         *value_count = fields;
     } else if (event_id == EVENT_WATCH_CPU && length == 4) {
         values[(*value_count)++] =
-            (ttape_value){.type = TTAPE_VALUE_UNSIGNED, .number = load(at, 4)};
+            (ttape_value){.type = TTAPE_VALUE_UNSIGNED, .number = load_number(at, 4)};
     } else if (event_id == EVENT_CALLSITE && length == 8) {
         values[(*value_count)++] =
-            (ttape_value){.type = TTAPE_VALUE_POINTER, .number = load(at, 8)};
+            (ttape_value){.type = TTAPE_VALUE_POINTER, .number = load_number(at, 8)};
     } else if (length > 0) {
         values[(*value_count)++] =
             (ttape_value){.type = TTAPE_VALUE_BYTES, .bytes = {(const char *)at, length}};

@@ -127,9 +127,10 @@ static int compare_entries(const void *a, const void *b)
     return one->offset < two->offset ? -1 : one->offset > two->offset;
 }
 
-static void load(const struct tool_uft_recording *recording, const struct tool_uft_module *module,
-                 struct tool_uft_table *table, const char *suffix,
-                 void (*take)(struct tool_uft_table *, const struct tool_line *))
+static void load_symbols(const struct tool_uft_recording *recording,
+                         const struct tool_uft_module *module, struct tool_uft_table *table,
+                         const char *suffix,
+                         void (*take)(struct tool_uft_table *, const struct tool_line *))
 {
     if (table->loaded)
         return;
@@ -265,7 +266,7 @@ void tool_uft_find_symbol(const struct tool_uft_recording *recording,
                           struct tool_uft_symbol *symbol)
 {
     *symbol = (struct tool_uft_symbol){.start = address};
-    load(recording, module, &module->symbols, "sym", take_symbol);
+    load_symbols(recording, module, &module->symbols, "sym", take_symbol);
     const struct tool_uft_entry *entry = find_entry(&module->symbols, address);
     if (entry != NULL)
         read_symbol(recording, &module->symbols, entry, symbol);
@@ -273,7 +274,7 @@ void tool_uft_find_symbol(const struct tool_uft_recording *recording,
         symbol->name = tool_copy_text("", 0);
         return;
     }
-    load(recording, module, &module->debug, "dbg", take_function);
+    load_symbols(recording, module, &module->debug, "dbg", take_function);
     entry = find_entry(&module->debug, symbol->start);
     if (entry != NULL && entry->address == symbol->start)
         read_debug(recording, &module->debug, entry, symbol);
@@ -291,7 +292,7 @@ void tool_uft_symbol_reset(struct tool_uft_symbol *symbol)
 uint64_t tool_uft_symbols_end(const struct tool_uft_recording *recording,
                               struct tool_uft_module *module)
 {
-    load(recording, module, &module->symbols, "sym", take_symbol);
+    load_symbols(recording, module, &module->symbols, "sym", take_symbol);
     size_t count = module->symbols.count;
     return count > 0 ? module->symbols.entries[count - 1].address : 0;
 }
@@ -301,7 +302,7 @@ void tool_uft_each_debug(struct tool_uft_recording *recording, uint32_t module, 
                                       const char *text))
 {
     struct tool_uft_module *about = &recording->modules[module];
-    load(recording, about, &about->debug, "dbg", take_function);
+    load_symbols(recording, about, &about->debug, "dbg", take_function);
     int fd = about->debug.file != NULL ? tool_uft_open(recording, about->debug.file) : -1;
     struct tool_lines lines;
     struct tool_line line = {0};

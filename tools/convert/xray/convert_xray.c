@@ -33,7 +33,7 @@ static struct xray_head read_head(const uint8_t *head)
                               (uint32_t)tool_xray_load(head + 2, 2), tool_xray_load(head + 8, 8)};
 }
 
-static bool probe(const struct tool_conversion *conversion)
+static bool probe_input(const struct tool_conversion *conversion)
 {
     if (conversion->is_directory || conversion->head_bytes < TOOL_XRAY_HEAD_BYTES)
         return false;
@@ -103,7 +103,7 @@ static bool fail_writer(struct tool_xray *xray)
     return false;
 }
 
-static bool flush(struct xray_out *out)
+static bool flush_events(struct xray_out *out)
 {
     struct tool_xray *xray = out->xray;
     size_t count = out->count;
@@ -166,7 +166,7 @@ static bool find_site(struct xray_out *out, const struct tool_xray_record *recor
 }
 
 /* An argument, or an event's bytes: of long ones the first. */
-static bool attach(struct xray_out *out, const struct tool_xray_record *record)
+static bool attach_record(struct xray_out *out, const struct tool_xray_record *record)
 {
     struct tool_xray *xray = out->xray;
     ttape_value value = {.type = TTAPE_VALUE_UNSIGNED, .number = record->value};
@@ -178,9 +178,10 @@ static bool attach(struct xray_out *out, const struct tool_xray_record *record)
             return true; /* it failed, which is said at the end */
         value = (ttape_value){.type = TTAPE_VALUE_BYTES, .bytes = {(const char *)bytes, size}};
     }
-    return flush(out) && (ttape_writer_attach(out->writer, xray->threads[record->thread].stream,
-                                              &value, 1, &xray->err) == TTAPE_OK ||
-                          fail_writer(xray));
+    return flush_events(out) &&
+           (ttape_writer_attach(out->writer, xray->threads[record->thread].stream, &value, 1,
+                                &xray->err) == TTAPE_OK ||
+            fail_writer(xray));
 }
 
 static bool put_record(struct xray_out *out, const struct tool_xray_record *record)
@@ -197,11 +198,11 @@ static bool put_record(struct xray_out *out, const struct tool_xray_record *reco
     if ((thread->stream == TTAPE_NONE && !add_thread(out, thread)) ||
         !find_site(out, record, &event.site))
         return false;
-    if ((out->count == BATCH_EVENTS || out->thread != record->thread) && !flush(out))
+    if ((out->count == BATCH_EVENTS || out->thread != record->thread) && !flush_events(out))
         return false;
     out->thread = record->thread;
     out->events[out->count++] = event;
-    return record->size_bytes == 0 || attach(out, record);
+    return record->size_bytes == 0 || attach_record(out, record);
 }
 
 static void put_all(struct tool_xray *xray)
@@ -217,7 +218,7 @@ static void put_all(struct tool_xray *xray)
             tool_progress_update(xray->size_bytes / xray->record_count * done, xray->size_bytes,
                                  done);
     if (!xray->failed)
-        (void)flush(out);
+        (void)flush_events(out);
     xray->failed = xray->failed || tool_sorter_failed(xray->records);
     free(out);
 }
@@ -313,4 +314,4 @@ static int convert_log(struct tool_conversion *conversion)
 }
 
 const struct tool_converter tool_converter_xray = {
-    .name = "xray", .summary = "a log of LLVM's XRay", .probe = probe, .run = convert_log};
+    .name = "xray", .summary = "a log of LLVM's XRay", .probe = probe_input, .run = convert_log};

@@ -468,7 +468,7 @@ static bool run_graph(struct ctf *out, const char *folder)
 }
 
 /* The first cause that babeltrace2 gives is the deepest. */
-static int fail(const struct tool_export *export)
+static int print_failure(const struct tool_export *export)
 {
     const bt_error *error = bt_current_thread_take_error();
     const char *why = "its plugin 'ctf' was not found";
@@ -490,7 +490,7 @@ static int write_folder(struct tool_export *export, const char *folder)
     out.has_thread = tool_allocate(export->stream_count, sizeof(bool));
     out.merged = tool_merged_open(export);
     if (out.merged != NULL)
-        status = run_graph(&out, folder) ? export->status : fail(export);
+        status = run_graph(&out, folder) ? export->status : print_failure(export);
     if (out.has_record)
         free(out.record.values);
     for (int i = 0; i < 3; i++)

@@ -101,8 +101,8 @@ static void put_packet(struct perfetto *out, pf_packet *packet, bool is_plain)
     tool_output_bytes(&out->export->out, out->packed.data, size);
 }
 
-static void start(struct making *make, uint64_t time_ns, Perfetto__Protos__TrackEvent__Type type,
-                  uint64_t uuid)
+static void start_event(struct making *make, uint64_t time_ns,
+                        Perfetto__Protos__TrackEvent__Type type, uint64_t uuid)
 {
     perfetto__protos__trace_packet__init(&make->packet);
     perfetto__protos__track_event__init(&make->event);
@@ -390,7 +390,7 @@ static void take_begin(void *context, struct tool_walk *walk, struct tool_frame 
 {
     struct perfetto *out = context;
     struct making make;
-    start(&make, now->time_ns, SLICE_BEGIN, track_of(out, walk));
+    start_event(&make, now->time_ns, SLICE_BEGIN, track_of(out, walk));
     if (frame->site != TTAPE_NONE)
         set_site(out, &make, frame->site, -1);
     else
@@ -408,7 +408,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
     struct perfetto *out = context;
     struct making make;
     (void)frame;
-    start(&make, now->time_ns, SLICE_END, track_of(out, walk));
+    start_event(&make, now->time_ns, SLICE_END, track_of(out, walk));
     if (ending == TOOL_ENDING_EXIT)
         add_values(out, &make, now, TTAPE_EVENT_EXIT);
     else
@@ -421,7 +421,7 @@ static void take_point(void *context, struct tool_walk *walk, const struct tool_
     struct perfetto *out = context;
     const ttape_event *event = now->event;
     struct making make;
-    start(&make, now->time_ns, INSTANT, track_of(out, walk));
+    start_event(&make, now->time_ns, INSTANT, track_of(out, walk));
     if (event->kind == TTAPE_EVENT_GAP) {
         set_other(out, &make, CATEGORY_GAP, 0);
         add_text(out, &make, "reason", ttape_gap_reason_name(event->argument));
@@ -439,7 +439,7 @@ static void take_change(void *context, struct tool_walk *walk, uint32_t from,
 {
     struct perfetto *out = context;
     struct making make;
-    start(&make, now->time_ns, INSTANT, walk->stacks[from]->track);
+    start_event(&make, now->time_ns, INSTANT, walk->stacks[from]->track);
     set_other(out, &make, CATEGORY_SWITCH, 0);
     add_number(out, &make, "stack", walk->stack);
     put_event(out, &make);
@@ -458,7 +458,7 @@ static void put_lost_nowhere(struct perfetto *out)
     track.uuid = ++out->uuid_count;
     track.name = (char *)"lost events";
     put_track(out, &track);
-    start(&make, out->export->info.time_first_ns, INSTANT, track.uuid);
+    start_event(&make, out->export->info.time_first_ns, INSTANT, track.uuid);
     set_other(out, &make, CATEGORY_GAP, 0);
     add_text(out, &make, "reason", "place not known");
     add_number(out, &make, "lost", lost);

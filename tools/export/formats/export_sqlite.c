@@ -62,7 +62,7 @@ struct database {
 };
 
 /* Reports SQLite's failure, once; then everything stops. */
-static bool check(struct database *base, int result)
+static bool check_result(struct database *base, int result)
 {
     if (result == SQLITE_OK || result == SQLITE_DONE || result == SQLITE_ROW)
         return true;
@@ -76,7 +76,7 @@ static bool check(struct database *base, int result)
 
 static bool execute(struct database *base, const char *text)
 {
-    return check(base, sqlite3_exec(base->handle, text, NULL, NULL, NULL));
+    return check_result(base, sqlite3_exec(base->handle, text, NULL, NULL, NULL));
 }
 
 /* ---- binding ---- Copies need memory; a row whose text could not be bound would hold NULL. */
@@ -109,8 +109,8 @@ static void bind_name(struct database *base, sqlite3_stmt *row, int column, ttap
 {
     base->text.size_bytes = 0;
     tool_buffer_name(&base->text, TTP_ESCAPE_TERMINAL, name);
-    (void)check(base, sqlite3_bind_text(row, column, base->text.data, (int)base->text.size_bytes,
-                                        SQLITE_TRANSIENT));
+    (void)check_result(base, sqlite3_bind_text(row, column, base->text.data,
+                                               (int)base->text.size_bytes, SQLITE_TRANSIENT));
 }
 
 static void bind_value(struct database *base, sqlite3_stmt *row, int column,
@@ -121,8 +121,8 @@ static void bind_value(struct database *base, sqlite3_stmt *row, int column,
     case TTAPE_VALUE_NULL: sqlite3_bind_null(row, column); break;
     case TTAPE_VALUE_STRING: bind_name(base, row, column, value->bytes); break;
     case TTAPE_VALUE_BYTES:
-        (void)check(base, sqlite3_bind_blob(row, column, value->bytes.data,
-                                            (int)value->bytes.size_bytes, SQLITE_TRANSIENT));
+        (void)check_result(base, sqlite3_bind_blob(row, column, value->bytes.data,
+                                                   (int)value->bytes.size_bytes, SQLITE_TRANSIENT));
         break;
     case TTAPE_VALUE_FLOAT:
         memcpy(&real, &value->number, sizeof(real));
@@ -132,25 +132,25 @@ static void bind_value(struct database *base, sqlite3_stmt *row, int column,
     }
 }
 
-static void step(struct database *base, sqlite3_stmt *row)
+static void step_row(struct database *base, sqlite3_stmt *row)
 {
-    (void)check(base, sqlite3_step(row));
+    (void)check_result(base, sqlite3_step(row));
     sqlite3_reset(row);
 }
 
 /* ---- definitions ---- */
 
-static sqlite3_stmt *prepare(struct database *base, const char *text)
+static sqlite3_stmt *prepare_statement(struct database *base, const char *text)
 {
     sqlite3_stmt *row = NULL;
-    (void)check(base, sqlite3_prepare_v2(base->handle, text, -1, &row, NULL));
+    (void)check_result(base, sqlite3_prepare_v2(base->handle, text, -1, &row, NULL));
     return row;
 }
 
 static void put_meta(struct database *base, ttape_reader *reader)
 {
     ttape_metadata_entry entry;
-    sqlite3_stmt *row = prepare(base, "INSERT INTO meta VALUES(?,?,?)");
+    sqlite3_stmt *row = prepare_statement(base, "INSERT INTO meta VALUES(?,?,?)");
     for (uint32_t i = 0; row != NULL && ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK;
          i++) {
         sqlite3_bind_int64(row, 1, entry.scope);
@@ -161,7 +161,7 @@ static void put_meta(struct database *base, ttape_reader *reader)
             bind_number(row, 3, entry.number);
         else
             sqlite3_bind_null(row, 3);
-        step(base, row);
+        step_row(base, row);
     }
     sqlite3_finalize(row);
 }
@@ -170,7 +170,7 @@ static void put_threads(struct database *base, ttape_reader *reader)
 {
     ttape_process process;
     ttape_stream_info stream;
-    sqlite3_stmt *row = prepare(base, "INSERT INTO processes VALUES(?,?,?,?,?)");
+    sqlite3_stmt *row = prepare_statement(base, "INSERT INTO processes VALUES(?,?,?,?,?)");
     for (uint32_t i = 0; row != NULL && ttape_reader_get_process(reader, i, &process) == TTAPE_OK;
          i++) {
         bind_number(row, 1, i);
@@ -178,10 +178,10 @@ static void put_threads(struct database *base, ttape_reader *reader)
         bind_id(row, 3, process.parent);
         bind_number(row, 4, process.start_time_ns);
         bind_name(base, row, 5, process.name);
-        step(base, row);
+        step_row(base, row);
     }
     sqlite3_finalize(row);
-    row = prepare(base, "INSERT INTO streams VALUES(?,?,?,?,?)");
+    row = prepare_statement(base, "INSERT INTO streams VALUES(?,?,?,?,?)");
     for (uint32_t i = 0; row != NULL && ttape_reader_get_stream(reader, i, &stream) == TTAPE_OK;
          i++) {
         bind_number(row, 1, i);
@@ -189,7 +189,7 @@ static void put_threads(struct database *base, ttape_reader *reader)
         bind_number(row, 3, stream.stream.tid);
         bind_number(row, 4, stream.stream.start_time_ns);
         bind_name(base, row, 5, stream.stream.name);
-        step(base, row);
+        step_row(base, row);
     }
     sqlite3_finalize(row);
 }
@@ -199,7 +199,7 @@ static void put_sites(struct database *base, ttape_reader *reader)
     ttape_module module;
     ttape_site site;
     char hex[128];
-    sqlite3_stmt *row = prepare(base, "INSERT INTO modules VALUES(?,?,?,?,?,?)");
+    sqlite3_stmt *row = prepare_statement(base, "INSERT INTO modules VALUES(?,?,?,?,?,?)");
     for (uint32_t i = 0; row != NULL && ttape_reader_get_module(reader, i, &module) == TTAPE_OK;
          i++) {
         size_t length = 0;
@@ -213,11 +213,11 @@ static void put_sites(struct database *base, ttape_reader *reader)
         bind_number(row, 3, module.start);
         bind_number(row, 4, module.end);
         bind_name(base, row, 5, module.path);
-        (void)check(base, sqlite3_bind_text(row, 6, hex, (int)length, SQLITE_TRANSIENT));
-        step(base, row);
+        (void)check_result(base, sqlite3_bind_text(row, 6, hex, (int)length, SQLITE_TRANSIENT));
+        step_row(base, row);
     }
     sqlite3_finalize(row);
-    row = prepare(base, "INSERT INTO sites VALUES(?,?,?,?,?,?,?,?)");
+    row = prepare_statement(base, "INSERT INTO sites VALUES(?,?,?,?,?,?,?,?)");
     for (uint32_t i = 0; row != NULL && ttape_reader_get_site(reader, i, &site) == TTAPE_OK; i++) {
         bind_number(row, 1, i);
         bind_text(row, 2, ttape_site_kind_name(site.kind));
@@ -227,7 +227,7 @@ static void put_sites(struct database *base, ttape_reader *reader)
         bind_name(base, row, 6, site.file);
         bind_number(row, 7, site.line);
         bind_path(row, 8, site.path);
-        step(base, row);
+        step_row(base, row);
     }
     sqlite3_finalize(row);
 }
@@ -236,12 +236,12 @@ static void put_sites(struct database *base, ttape_reader *reader)
 static void put_paths(struct database *base, ttape_reader *reader)
 {
     ttape_path path;
-    sqlite3_stmt *row = prepare(base, "INSERT INTO paths VALUES(?,?,?)");
+    sqlite3_stmt *row = prepare_statement(base, "INSERT INTO paths VALUES(?,?,?)");
     for (uint32_t i = 1; row != NULL && ttape_reader_get_path(reader, i, &path) == TTAPE_OK; i++) {
         bind_number(row, 1, i);
         bind_path(row, 2, path.parent);
         bind_id(row, 3, path.site);
-        step(base, row);
+        step_row(base, row);
     }
     sqlite3_finalize(row);
 }
@@ -259,7 +259,7 @@ static void put_arguments(struct database *base, uint64_t call, uint64_t point, 
         bind_number(row, 3, is_return);
         bind_number(row, 4, i + 1);
         bind_value(base, row, 5, &now->values[i]);
-        step(base, row);
+        step_row(base, row);
     }
 }
 
@@ -301,7 +301,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
     bind_number(row, 10, frame->self_ns);
     bind_text(row, 11, endings[ending]);
     bind_number(row, 12, frame->is_cut || frame->kind == TTAPE_EVENT_OPEN);
-    step(base, row);
+    step_row(base, row);
     if (ending == TOOL_ENDING_EXIT)
         put_arguments(base, frame->id, 0, true, now);
 }
@@ -319,7 +319,7 @@ static void put_point(struct database *base, const struct tool_walk *walk, uint6
     bind_id(row, 7, site);
     bind_text(row, 8, detail);
     bind_number(row, 9, number);
-    step(base, row);
+    step_row(base, row);
 }
 
 static void take_point(void *context, struct tool_walk *walk, const struct tool_moment *now)
@@ -359,7 +359,7 @@ static void take_stream(void *context, struct tool_walk *walk)
     ((struct database *)context)->last_ns = walk->now_ns;
 }
 
-static void fill(struct database *base)
+static void fill_tables(struct database *base)
 {
     static const struct tool_export_calls calls = {.stream = take_stream,
                                                    .begin = take_begin,
@@ -374,7 +374,7 @@ static void fill(struct database *base)
     put_sites(base, base->export->reader);
     put_paths(base, base->export->reader);
     for (int i = 0; i < INSERT_COUNT; i++)
-        base->statements[i] = prepare(base, inserts[i]);
+        base->statements[i] = prepare_statement(base, inserts[i]);
     tool_export_walk(base->export, &calls, base);
     if (base->export->status != TOOL_CANNOT)
         (void)execute(base, indexes);
@@ -389,11 +389,11 @@ static int write_sqlite(struct tool_export *export)
         status = tool_fail("cannot write '%s': a database needs a regular file", export->path);
     if (status == TOOL_OK) {
         const char *name = ttape_file_sink_temporary_name(target.file);
-        if (check(&base, sqlite3_open_v2(name, &base.handle, SQLITE_OPEN_READWRITE, NULL)))
-            fill(&base);
+        if (check_result(&base, sqlite3_open_v2(name, &base.handle, SQLITE_OPEN_READWRITE, NULL)))
+            fill_tables(&base);
         for (int i = 0; i < INSERT_COUNT; i++)
             sqlite3_finalize(base.statements[i]);
-        (void)check(&base, sqlite3_close(base.handle));
+        (void)check_result(&base, sqlite3_close(base.handle));
         status = export->status == TOOL_CANNOT ? TOOL_CANNOT : tool_target_commit(&target);
     }
     tool_buffer_close(&base.text);

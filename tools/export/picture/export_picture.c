@@ -44,7 +44,7 @@ static int run_svg(struct tool_export *export) { return draw(export, &export->ou
 
 /* ---- PNG ---- */
 
-static int copy(FILE *from, struct tool_output *out)
+static int copy_file(FILE *from, struct tool_output *out)
 {
     char bytes[65536];
     off_t at = 0;
@@ -77,7 +77,7 @@ static int run_png(struct tool_export *export)
                                      "cannot draw: 'rsvg-convert' is not installed, which "
                                      "Debian's package librsvg2-bin has (--format svg needs none)");
         if (status == TOOL_OK && drawn != TOOL_CANNOT)
-            status = copy(pixels, &export->out);
+            status = copy_file(pixels, &export->out);
         status = status == TOOL_OK ? drawn : status;
     }
     if (vector != NULL)

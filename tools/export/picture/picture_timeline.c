@@ -192,7 +192,7 @@ static int compare_bars(const void *left, const void *right)
 }
 
 /* One bar in place of several: of the function that has at least half of them, or of none. */
-static struct bar join(const struct bar *bars, size_t count)
+static struct bar join_bars(const struct bar *bars, size_t count)
 {
     struct bar joined = bars[0];
     int64_t likeliest = bars[0].fill;
@@ -231,7 +231,7 @@ static size_t join_narrow(const struct timeline *line, double least, struct bar 
                    bars[size].from - bars[size - 1].to < least)
                 size++;
         if (into != NULL)
-            into[count] = join(bars, size);
+            into[count] = join_bars(bars, size);
         count++;
         first += size;
     }

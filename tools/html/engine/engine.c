@@ -141,7 +141,7 @@ static const char *name_trace(void *context)
     return engine.trace_name[0] != '\0' ? engine.trace_name : "run.ttape";
 }
 
-static ttape_status fail(ttape_error *err, ttape_status status, const char *what)
+static ttape_status set_error(ttape_error *err, ttape_status status, const char *what)
 {
     *err = (ttape_error){.status = status, .offset = TTAPE_ERROR_NO_OFFSET};
     (void)snprintf(err->message, sizeof err->message, "%s", what);
@@ -163,8 +163,8 @@ static ttape_status read_source(void *context, ttape_string path, ttape_string *
             *text = (ttape_string){(const char *)note.text, note.size_bytes};
             return TTAPE_OK;
         }
-    return fail(err, TTAPE_E_NOT_FOUND,
-                "this source is not in the file: export --with-source puts it there");
+    return set_error(err, TTAPE_E_NOT_FOUND,
+                     "this source is not in the file: export --with-source puts it there");
 }
 
 /* The lines are those of a site, or of one that is called the same in full. */
@@ -190,11 +190,11 @@ static ttape_status count_lines(void *context, const char *call, uint32_t site, 
     struct note note;
     (void)context;
     if (call != NULL || !find_lines(site, &note))
-        return fail(err, TTAPE_E_NOT_FOUND,
-                    call != NULL
-                        ? "lines of one call are not in the file: tracetape view counts them"
-                        : "lines of this function are not in the file: export --with-source "
-                          "--function NAME puts them there");
+        return set_error(err, TTAPE_E_NOT_FOUND,
+                         call != NULL
+                             ? "lines of one call are not in the file: tracetape view counts them"
+                             : "lines of this function are not in the file: export --with-source "
+                               "--function NAME puts them there");
     *json = (ttape_string){(const char *)note.text, note.size_bytes};
     return TTAPE_OK;
 }
@@ -207,7 +207,7 @@ static ttape_status read_at(void *context, uint64_t offset, void *buffer, size_t
     (void)context;
     int32_t got = read_trace((double)offset, buffer, (uint32_t)size_bytes);
     if (got < 0)
-        return fail(err, TTAPE_E_IO, "the browser cannot read the file any more");
+        return set_error(err, TTAPE_E_IO, "the browser cannot read the file any more");
     *got_bytes = (size_t)got;
     return TTAPE_OK;
 }
@@ -257,7 +257,7 @@ int EXPORT(engine_open)(double size_bytes, uint32_t memory_mib, int is_for_pictu
     ttape_reader_get_info(engine.reader, &info);
     engine.site_count = info.site_count;
     if (!list_names()) {
-        (void)fail(&engine.error, TTAPE_E_MEMORY, "out of memory");
+        (void)set_error(&engine.error, TTAPE_E_MEMORY, "out of memory");
         return 0;
     }
     return ttape_view_open(&engine.view, engine.reader, &viewing, &engine.error) == TTAPE_OK;

@@ -106,7 +106,7 @@ static bool is_left(const struct choosing *c, ttape_string name)
            tool_record_filter_leaves(c->patch->filter, &c->patch->rules, name, c->path);
 }
 
-static void judge(struct choosing *c, uint32_t index, ttape_string name)
+static void judge_function(struct choosing *c, uint32_t index, ttape_string name)
 {
     char unnamed[TOOL_PLAN_NAME_BYTES];
     if (name.size_bytes == 0) {
@@ -124,7 +124,7 @@ static void judge(struct choosing *c, uint32_t index, ttape_string name)
 
 static void take_name(void *context, size_t number, const struct tool_symbol *found)
 {
-    judge(context, (uint32_t)number, found->name);
+    judge_function(context, (uint32_t)number, found->name);
 }
 
 struct tool_symbols_module *tool_record_patch_module(struct tool_record_patch *patch,
@@ -157,7 +157,7 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
     struct tool_symbols_module *module = tool_record_patch_module(patch, given, path);
     size_t named = tool_symbols_find_all(patch->symbols, module, queries, count, take_name, &c);
     for (size_t i = named; i < count; i++)
-        judge(&c, (uint32_t)i, (ttape_string){"", 0});
+        judge_function(&c, (uint32_t)i, (ttape_string){"", 0});
     tool_symbols_module_release(patch->symbols, module);
     free(queries);
 }

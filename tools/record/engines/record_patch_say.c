@@ -93,7 +93,7 @@ static void name_left(struct judged *judged, ttape_string name)
     }
 }
 
-static void judge(void *context, uint32_t index, ttape_string name, bool is_chosen)
+static void judge_function(void *context, uint32_t index, ttape_string name, bool is_chosen)
 {
     struct judged *judged = context;
     if (!is_chosen && !judged->takes_all)
@@ -116,7 +116,7 @@ static const char *judge_module(struct tool_record_patch *patch, const char *pat
     *judged = (struct judged){.given = &given, .takes_all = patch->only != NULL};
     const char *reason = path == NULL ? "there is no such program" : tool_patch_give(&wish, &given);
     if (reason == NULL)
-        tool_record_patch_each(patch, &given, path, judge, judged);
+        tool_record_patch_each(patch, &given, path, judge_function, judged);
     judged->known = given.head.function_count;
     judged->given = NULL;
     tool_patch_given_close(&given);

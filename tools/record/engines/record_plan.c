@@ -148,7 +148,7 @@ static void plan_copies(struct planned *planned, struct tool_record_patch *patch
 
 /* -- for people -- */
 
-static double share(uint64_t part, uint64_t whole)
+static double share_percent(uint64_t part, uint64_t whole)
 {
     return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
@@ -171,7 +171,7 @@ static void print_kind(const struct planned *planned, struct tool_output *out,
     if (count == 0)
         return;
     tool_output_printf(out, "  %llu of %llu %s can be patched (%.1f %%)\n", (unsigned long long)can,
-                       (unsigned long long)count, what, share(can, count));
+                       (unsigned long long)count, what, share_percent(can, count));
     print_reasons(out, reasons, one, more);
 }
 
@@ -183,9 +183,9 @@ static void print_summary(const struct planned *planned, struct tool_output *out
                        ": %llu of %llu functions can be patched (%.1f %%), %llu of them with "
                        "all exits (%.1f %%)\n",
                        (unsigned long long)planned->entries, (unsigned long long)planned->chosen,
-                       share(planned->entries, planned->chosen),
+                       share_percent(planned->entries, planned->chosen),
                        (unsigned long long)planned->exits_all,
-                       share(planned->exits_all, planned->entries));
+                       share_percent(planned->exits_all, planned->entries));
     print_reasons(out, planned->entry_reasons, "function", "functions");
     print_reasons(out, planned->exit_reasons, "exit", "exits");
     print_kind(planned, out, TTP_PATCH_INLINED, "copies of inlined functions", "copy", "copies");

@@ -21,7 +21,7 @@ void tool_record_copies_open(struct tool_record_copies *copies)
     (void)pthread_mutex_init(&copies->lock, NULL);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_copies(const void *a, const void *b)
 {
     const struct tool_record_copy *one = a, *other = b;
     int order = tool_record_place_compare(a, b);
@@ -52,7 +52,7 @@ bool tool_record_copies_find(struct tool_record_copies *copies, ttape_string bui
                             *found = NULL;
     (void)pthread_mutex_lock(&copies->lock);
     if (!copies->is_sorted)
-        qsort(copies->items, copies->count, sizeof key, compare);
+        qsort(copies->items, copies->count, sizeof key, compare_copies);
     copies->is_sorted = true;
     if (copies->count > 0)
         found = bsearch(&key, copies->items, copies->count, sizeof key, tool_record_place_compare);

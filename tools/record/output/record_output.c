@@ -124,7 +124,7 @@ static bool write_all(int fd, const char *data, size_t size)
     return true;
 }
 
-static bool copy(int from, int to)
+static bool copy_file(int from, int to)
 {
     char data[65536];
     for (;;) {
@@ -141,7 +141,7 @@ static bool copy(int from, int to)
 int tool_record_stdout_close(struct tool_record_stdout *standard, int status)
 {
     int file = open(standard->path, O_RDONLY | O_CLOEXEC);
-    if (file >= 0 && !copy(file, standard->fd)) {
+    if (file >= 0 && !copy_file(file, standard->fd)) {
         int failed = tool_fail("cannot write standard output: %s", strerror(errno));
         status = status == TOOL_OK || status == TOOL_LOSS ? failed : status;
     }

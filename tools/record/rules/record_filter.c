@@ -60,7 +60,7 @@ static bool is_there(struct tool_filter_made *all, const struct tool_filter_rule
 }
 
 /* What rules of these kinds come to: bits TTAPE_SELECT_*. */
-static uint32_t join(const bool *any, const bool *chosen)
+static uint32_t join_choices(const bool *any, const bool *chosen)
 {
     return ((any[TTAPE_FILTER_ONLY] && !chosen[TTAPE_FILTER_ONLY]) || chosen[TTAPE_FILTER_WITHOUT]
                 ? TTAPE_SELECT_DROP
@@ -112,7 +112,7 @@ uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_
         chosen[rule->kind] |= is_its;
         is_small |= rule->kind == TTAPE_FILTER_SIZE && !is_its;
     }
-    return join(any, chosen) | (is_small ? TTAPE_SELECT_DROP : 0);
+    return join_choices(any, chosen) | (is_small ? TTAPE_SELECT_DROP : 0);
 }
 
 bool tool_record_filter_leaves(const struct tool_record_rules *rules,
@@ -133,6 +133,6 @@ bool tool_record_filter_leaves(const struct tool_record_rules *rules,
         any[kind] = true;
         chosen[kind] |= is_here && is_called(words, made, name);
     }
-    return join(any, chosen) == TTAPE_SELECT_DROP && !chosen[TTAPE_FILTER_DEPTH_BELOW] &&
+    return join_choices(any, chosen) == TTAPE_SELECT_DROP && !chosen[TTAPE_FILTER_DEPTH_BELOW] &&
            !chosen[TTAPE_FILTER_TIME_BELOW];
 }

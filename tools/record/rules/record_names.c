@@ -112,7 +112,7 @@ uint64_t tool_record_size(struct tool_record_names *names, const ttape_site *sit
     return is_known ? found.size_bytes : 0;
 }
 
-static void forget(struct tool_record_names *names)
+static void forget_names(struct tool_record_names *names)
 {
     for (size_t i = 0; i < names->expected_count; i++) {
         free((void *)(uintptr_t)names->expected[i].found.name.data);
@@ -142,7 +142,7 @@ void tool_record_expect(struct tool_record_names *names, const ttape_module *mod
     struct tool_symbols_module *opened = open_module(names, module);
     struct tool_symbols_query *queries = tool_allocate(count, sizeof *queries);
     size_t asked = 0;
-    forget(names);
+    forget_names(names);
     tool_grow((void **)&names->expected, &names->expected_capacity, count, sizeof *names->expected);
     for (size_t i = 0; i < count; i++) {
         queries[asked] = (struct tool_symbols_query){.entry = 1};
@@ -194,7 +194,7 @@ void tool_record_name(struct tool_record_names *names, ttape_site *site, const t
 
 void tool_record_names_close(struct tool_record_names *names)
 {
-    forget(names);
+    forget_names(names);
     free(names->expected);
     free(names->stripped);
     tool_symbols_close(names->symbols);

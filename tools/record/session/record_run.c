@@ -73,7 +73,8 @@ static void say_all(struct tool_record_session *session, const ttape_recording *
 }
 
 /* *is_complete: there is a trace. */
-static int finish(struct tool_record_session *session, ttape_session *recorded, bool *is_complete)
+static int finish_recording(struct tool_record_session *session, ttape_session *recorded,
+                            bool *is_complete)
 {
     ttape_error err = {0};
     ttape_session_result result;
@@ -188,8 +189,8 @@ static void say_switches(const struct tool_record_session *session, const ttape_
 }
 
 /* Signals wait while the command begins. */
-static ttape_status start(struct tool_record_session *session, ttape_session *recorded,
-                          ttape_session_state *state, ttape_error *err)
+static ttape_status start_recording(struct tool_record_session *session, ttape_session *recorded,
+                                    ttape_session_state *state, ttape_error *err)
 {
     tool_record_block_signals(&session->mask);
     ttape_status status = ttape_session_start(recorded, err);
@@ -215,12 +216,12 @@ static int record(struct tool_record_session *session, ttape_session *recorded, 
     ttape_error err = {0};
     ttape_session_state state;
     *is_complete = false;
-    if (start(session, recorded, &state, &err) != TTAPE_OK)
+    if (start_recording(session, recorded, &state, &err) != TTAPE_OK)
         return fail_start(session, &state, &err);
     say_switches(session, recorded);
     session->bare.session = recorded;
     tool_record_rounds(recorded, session->attach != 0, session->quiet, &session->send);
-    return finish(session, recorded, is_complete);
+    return finish_recording(session, recorded, is_complete);
 }
 
 int tool_record_run(struct tool_record_session *session, char **argv,

@@ -98,7 +98,7 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
-static int attach(struct tool_record_session *session, const char *word)
+static int attach_process(struct tool_record_session *session, const char *word)
 {
     uint32_t pid = tool_record_join_find(word);
     if (pid == 0)
@@ -124,7 +124,7 @@ int tool_verb_attach(int argc, char **argv)
     if (tool_options_parse(&command, argc, argv, &session, &count, &status) == TOOL_PARSED_GO) {
         bool is_named = session.output != NULL;
         session.output = filled = is_named ? tool_record_fill_pattern(session.output) : NULL;
-        status = is_named && filled == NULL ? TOOL_USAGE : attach(&session, argv[0]);
+        status = is_named && filled == NULL ? TOOL_USAGE : attach_process(&session, argv[0]);
     }
     free(filled);
     return tool_record_session_close(&session, status);

@@ -61,7 +61,7 @@ static bool leave_out(struct tool_many *many)
 }
 
 /* Damage of one file leaves that one out; what the caller did wrong, or is short of, ends all. */
-static int judge(struct tool_many *many, const char *name, const ttape_error *err)
+static int judge_file(struct tool_many *many, const char *name, const ttape_error *err)
 {
     if (is_first(many) || err->status < TTAPE_E_TRUNCATED)
         (void)tool_fail_error(name, err);
@@ -85,7 +85,7 @@ static int add_trace(struct tool_many *many, const struct tool_input *input, con
     int status = many->begin(many->context, input, &selection.report);
     if (status == TOOL_OK &&
         ttape_rollup_add_trace(many->rollup, input->reader, &selection, &err) != TTAPE_OK)
-        status = judge(many, input->name, &err);
+        status = judge_file(many, input->name, &err);
     many->end(many->context);
     if (status != TOOL_OK)
         return status;
@@ -121,7 +121,7 @@ static int add_rollup(struct tool_many *many, const struct tool_input *input)
                          many->needs);
     return ttape_rollup_add_file(many->rollup, &input->source, &err) == TTAPE_OK
                ? TOOL_OK
-               : judge(many, input->name, &err);
+               : judge_file(many, input->name, &err);
 }
 
 /* Whether it can be read. What cannot, or is no file, the first process has named already. */
@@ -144,7 +144,7 @@ static int add_file(struct tool_many *many, const char *path)
     if (tool_input_is_rollup(&input))
         status = add_rollup(many, &input);
     else if (tool_input_try(&input, &options, &err) != TTAPE_OK)
-        status = judge(many, input.name, &err);
+        status = judge_file(many, input.name, &err);
     else if (many->filter != NULL)
         status = add_filtered(many, &input, path);
     else

@@ -92,7 +92,7 @@ static void set_fact(struct tool_facts *facts, unsigned holder, struct tool_fact
 }
 
 /* `to` holds the low bits of `from`, as far as `bytes` of them go, from now on. */
-static void share(struct tool_facts *facts, unsigned to, unsigned from, uint8_t bytes)
+static void share_value(struct tool_facts *facts, unsigned to, unsigned from, uint8_t bytes)
 {
     for (unsigned width = 0; width < 3 && 1u << width <= bytes; width++) {
         uint32_t holders = facts->of[from].same[width] | 1u << from | 1u << to;
@@ -218,7 +218,7 @@ static void store(struct tool_facts *facts, const struct tool_step *step, bool i
     facts->slots[holder - TOOL_FLOW_REGISTERS] = slot;
     struct tool_fact fact = facts->of[step->from];
     set_fact(facts, holder, step->each == 4 ? extend(&fact, 4, false, 8) : fact);
-    share(facts, holder, step->from, step->each);
+    share_value(facts, holder, step->from, step->each);
 }
 
 /* ---- instructions ---- */
@@ -335,8 +335,8 @@ static bool find_entries(const struct tool_facts *facts, const struct tool_step_
     return true;
 }
 
-static void load(struct tool_facts *facts, const struct tool_step *step, bool is_framed,
-                 int32_t cfa)
+static void load_register(struct tool_facts *facts, const struct tool_step *step, bool is_framed,
+                          int32_t cfa)
 {
     struct tool_fact_slot slot;
     struct tool_fact found = tool_fact_new(step->each == 8 ? TOOL_FACT_WORD : TOOL_FACT_ANYTHING);
@@ -357,7 +357,7 @@ static void load(struct tool_facts *facts, const struct tool_step *step, bool is
         found = extend(&found, step->each, step->is_signed, step->to_bytes);
     set_fact(facts, step->to, found);
     if (holder < TOOL_FACTS_HOLDER)
-        share(facts, step->to, holder, step->each);
+        share_value(facts, step->to, holder, step->each);
 }
 
 static struct tool_fact change(const struct tool_facts *facts, const struct tool_step *step)
@@ -432,7 +432,7 @@ static void write_register(struct tool_facts *facts, const struct tool_step *ste
                    ? facts->of[step->from]
                    : extend(&facts->of[step->from], step->each, step->is_signed, step->to_bytes);
         break;
-    case TOOL_STEP_LOAD: load(facts, step, is_framed, cfa); return;
+    case TOOL_STEP_LOAD: load_register(facts, step, is_framed, cfa); return;
     case TOOL_STEP_ADDRESS: fact = tool_facts_address(facts, &step->memory); break;
     case TOOL_STEP_POP: fact = tool_fact_new(TOOL_FACT_WORD); break;
     case TOOL_STEP_GUARD:
@@ -455,7 +455,7 @@ static void write_register(struct tool_facts *facts, const struct tool_step *ste
     }
     set_fact(facts, step->to, narrow(fact, step));
     if (step->kind == TOOL_STEP_COPY)
-        share(facts, step->to, step->from, step->each);
+        share_value(facts, step->to, step->from, step->each);
     if (step->kind == TOOL_STEP_ADDRESS && step->to_bytes == 4 && !step->memory.is_known &&
         step->memory.index == TOOL_STEP_NOTHING && step->memory.base != step->to &&
         step->memory.displacement > 0) {
@@ -464,7 +464,7 @@ static void write_register(struct tool_facts *facts, const struct tool_step *ste
     }
 }
 
-static void compare(struct tool_facts *facts, const struct tool_step *step)
+static void compare_step(struct tool_facts *facts, const struct tool_step *step)
 {
     unsigned width = tool_fact_width(step->compared_each);
     facts->has_compared = step->has_compared && (width < 3 || step->compared_each == 8);
@@ -504,7 +504,7 @@ void tool_facts_step(struct tool_facts *facts, const struct tool_step *step, boo
                       step->kind != TOOL_STEP_COMPARE && step->to < TOOL_FLOW_REGISTERS &&
                       step->to_bytes >= 4 && !step->writes_memory;
     if (step->sets_flags)
-        compare(facts, step);
+        compare_step(facts, step);
     if (step->sets_flags && step->has_memory)
         compare_slot(facts, step, is_framed, cfa);
     if (step->writes_memory)

@@ -66,8 +66,8 @@ static bool meet_at(struct tool_jumps *jumps, const struct tool_instruction *at,
     return true;
 }
 
-static void step(const struct tool_jumps *jumps, const struct tool_instruction *at,
-                 struct tool_facts *facts)
+static void step_instruction(const struct tool_jumps *jumps, const struct tool_instruction *at,
+                             struct tool_facts *facts)
 {
     struct tool_step found = tool_code_step_of(jumps->code, at);
     bool is_stack = found.has_memory && found.memory.base == RSP;
@@ -242,7 +242,7 @@ static bool pass(struct tool_jumps *jumps, const struct tool_instruction *at,
     case TOOL_CODE_JUMP_INDIRECT: *goes_on = false; return go_indirect(jumps, at, facts);
     case TOOL_CODE_RETURN:
     case TOOL_CODE_STOP: *goes_on = false; return true;
-    default: step(jumps, at, facts); return true;
+    default: step_instruction(jumps, at, facts); return true;
     }
 }
 
@@ -288,7 +288,7 @@ static bool enter_instruction(struct tool_jumps *jumps, uint32_t number)
     return true;
 }
 
-static void forget(struct tool_jumps *jumps)
+static void forget_tables(struct tool_jumps *jumps)
 {
     for (size_t i = 0; i < jumps->state_count; i++)
         jumps->states[index_of(jumps, jumps->all[i].at)] = 0;
@@ -398,7 +398,7 @@ bool tool_jumps_follow(struct tool_jumps *jumps, uint32_t group)
         jumps->steps_left = STEPS_MOST;
     bool fits = true;
     do {
-        forget(jumps);
+        forget_tables(jumps);
         for (uint32_t number = group; fits; number = jumps->groups->next[number]) {
             fits = enter_instruction(jumps, number);
             if (jumps->groups->next[number] == number)
@@ -408,7 +408,7 @@ bool tool_jumps_follow(struct tool_jumps *jumps, uint32_t group)
     } while (fits && jumps->is_again && jumps->steps_left > 0);
     if (fits)
         doubt(jumps, jumps->steps_left == 0 || jumps->is_bad);
-    forget(jumps);
+    forget_tables(jumps);
     return fits;
 }
 

@@ -192,8 +192,9 @@ static void set_kind(const ZydisDecodedInstruction *found, const ZydisDecodedOpe
     }
 }
 
-static bool decode(const uint8_t *bytes, size_t size_bytes, ZydisDecodedInstruction *found,
-                   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT])
+static bool decode_instruction(const uint8_t *bytes, size_t size_bytes,
+                               ZydisDecodedInstruction *found,
+                               ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT])
 {
     ZydisDecoder decoder;
     (void)ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -207,7 +208,7 @@ struct tool_step tool_step_of(const uint8_t *bytes, size_t size_bytes, uint32_t 
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT] = {0};
     step.to = step.from = TOOL_STEP_NOTHING;
     step.sets_flags = true;
-    if (!decode(bytes, size_bytes, &found, operands))
+    if (!decode_instruction(bytes, size_bytes, &found, operands))
         return step;
     step.reads = step.writes = 0;
     step.writes_memory = false;

@@ -47,7 +47,7 @@ static uint32_t root_of(const struct tool_groups *groups, uint32_t function)
 }
 
 /* The first function of both is the first one of all: who asks goes few steps. */
-static void join(struct tool_groups *groups, uint32_t one, uint32_t other)
+static void join_groups(struct tool_groups *groups, uint32_t one, uint32_t other)
 {
     uint32_t a = root_of(groups, one), b = root_of(groups, other);
     uint32_t first = a < b ? a : b;
@@ -64,7 +64,7 @@ static void join_by(struct tool_code *code, struct tool_groups *groups, uint32_t
 {
     const struct tool_function *function = &code->functions[number];
     if (function->parent < code->function_count)
-        join(groups, number, function->parent);
+        join_groups(groups, number, function->parent);
     for (size_t i = function->first; i < function->first + function->count; i++) {
         const struct tool_instruction *jump = &code->instructions[i];
         bool is_jump = jump->kind == TOOL_CODE_JUMP || jump->kind == TOOL_CODE_BRANCH ||
@@ -77,7 +77,7 @@ static void join_by(struct tool_code *code, struct tool_groups *groups, uint32_t
             (jump->target == code->functions[to].start && !is_piece(&code->functions[to])))
             continue;
         if (!tool_code_stub_at(code, jump->target, &slot)) /* the linker's: they lead elsewhere */
-            join(groups, number, (uint32_t)to);
+            join_groups(groups, number, (uint32_t)to);
     }
 }
 

@@ -194,8 +194,8 @@ static void look_at_gaps(struct hiding *hiding, const struct tool_image_segment 
 
 /* Other instructions than those that were decoded, until both are the same again: there no window
  * may be. */
-static void follow(struct hiding *hiding, const struct tool_function *function, uint32_t within,
-                   uint32_t address)
+static void follow_function(struct hiding *hiding, const struct tool_function *function,
+                            uint32_t within, uint32_t address)
 {
     struct tool_code *code = hiding->code;
     uint32_t at = address;
@@ -222,7 +222,7 @@ static void look_within(struct hiding *hiding, const struct tool_function *funct
         while (i < last && code->instructions[i].address + code->instructions[i].length <= at)
             i++;
         if (i < last && code->instructions[i].address < at)
-            follow(hiding, function, code->instructions[i].address, at);
+            follow_function(hiding, function, code->instructions[i].address, at);
     }
 }
 
