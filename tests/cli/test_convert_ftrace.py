@@ -26,6 +26,8 @@ CPU:1 [LOST 12 EVENTS]
           <idle>-0       [001] d..2.  5526.048409: cpu_idle: state=1 cpu_id=1
            <...>-9       [001] d..2.  5526.048410: vfs_read <-ksys_read
             bash-15414   (  15414) [000] .....  5526.048500: print: hello, here
+           <...>-9       [001] d..2.  5526.048600: e1000_clean [e1000] <-net_rx_action
+           <...>-9       [001] d..2.  5526.048700: vfs_open(path=0x1, file=0x2) <-do_open
 """
 GRAPH = """# tracer: function_graph
 #
@@ -39,6 +41,9 @@ GRAPH = """# tracer: function_graph
  ------------------------------------------
 
    100.000004 |   1)   cat-8      |               |  ksys_read(fd=3) {
+   100.000005 |   1)    ls-7      |               |    kvm_dev_ioctl [kvm]() {
+   100.000006 |   1)    ls-7      |   0.500 us    |      vcpu_load [kvm]();
+   100.000008 |   1)    ls-7      |   2.500 us    |    } /* kvm_dev_ioctl [kvm] */
    100.000009 |   1)    ls-7      | + 12.500 us   |  } /* do_sys_openat2 ret=0x3 */
    100.000010 |   1)   cat-8      | $ 1000001.5 us |  }
    100.000011 |   1)   cat-8      |   0.500 us    |  fput(); /* = 0x0 */
@@ -52,10 +57,14 @@ WANTED_EVENTS = [
      ["prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid", "next_prio"]),
     (0, 0, "<idle>", 48409000, "cpu_idle", [1, 1], ["state", "cpu_id"]),
     (9, 9, "", 48410000, "vfs_read", [], []), (9, 9, "", 48410000, "vfs_read", [], []),
-    (15414, 15414, "bash", 48500000, "print", ["hello, here"], [""])]
+    (15414, 15414, "bash", 48500000, "print", ["hello, here"], [""]),
+    *[(9, 9, "", 48600000, "e1000_clean", [], [])] * 2,
+    *[(9, 9, "", 48700000, "vfs_open", [], [])] * 2]
 WANTED_GRAPH = [
     (7, 2000, "enter", "do_sys_openat2"), (7, 3000, "enter", "getname"),
-    (7, 4250, "exit", "getname"), (7, 9000, "exit", "do_sys_openat2"),
+    (7, 4250, "exit", "getname"), (7, 5000, "enter", "kvm_dev_ioctl"),
+    (7, 6000, "enter", "vcpu_load"), (7, 6500, "exit", "vcpu_load"),
+    (7, 8000, "exit", "kvm_dev_ioctl"), (7, 9000, "exit", "do_sys_openat2"),
     (8, 4000, "enter", "ksys_read"),
     (8, 10000, "exit", "ksys_read"), (8, 11000, "enter", "fput"), (8, 11500, "exit", "fput")]
 

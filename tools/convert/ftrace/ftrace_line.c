@@ -92,17 +92,26 @@ static bool read_duration(ttape_string text, struct tool_ftrace_line *line)
     return end != NULL && strncmp(skip_blanks(end), "us", 2) == 0;
 }
 
+/* A kernel module's function is "f [module]": what is behind its name, at `at`. */
+static const char *skip_module(const char *at)
+{
+    const char *next = skip_blanks(at);
+    size_t size = *next == '[' ? strcspn(next, "]({;<") : 0;
+    return size != 0 && next[size] == ']' ? next + size + 1 : at;
+}
+
 /* What is behind the last bar: "f() {", "f();", "}", and comments. */
 static void read_function(ttape_string text, bool has_duration, struct tool_ftrace_line *line)
 {
     size_t word = strcspn(text.data, "( \t{;");
+    const char *next = skip_module(text.data + word);
     const char *end = text.data + text.size_bytes, *note = strstr(text.data, "/*");
     ttape_string code = trim(text.data, note != NULL && note < end ? note : end);
     if (code.size_bytes == 1 && code.data[0] == '}') {
         line->kind = TOOL_FTRACE_EXIT;
         return;
     }
-    if (word == 0 || word >= code.size_bytes || code.data[word] != '(')
+    if (word == 0 || next >= code.data + code.size_bytes || *next != '(')
         return;
     line->name = (ttape_string){code.data, word};
     if (code.data[code.size_bytes - 1] == '{')
@@ -134,11 +143,11 @@ static void parse_graph(const char *text, const char *bar, struct tool_ftrace_li
 static void read_event(const char *at, struct tool_ftrace_line *line)
 {
     size_t word = strcspn(at, ":( \t");
-    const char *next = skip_blanks(at + word);
+    const char *next = skip_blanks(skip_module(at + word));
     line->name = (ttape_string){at, word};
     if (word == 0)
         return;
-    if (strncmp(next, "<-", 2) == 0) {
+    if (strncmp(next, "<-", 2) == 0 || (*next == '(' && strstr(next, ") <-") != NULL)) {
         line->kind = TOOL_FTRACE_FUNCTION;
         return;
     }
@@ -156,8 +165,10 @@ static const char *read_head(const char *at, struct tool_ftrace_line *line)
     if (*at == '(') {
         if (read_number(skip_blanks(at + 1), &pid) != NULL)
             line->pid = pid;
-        at += strcspn(at, ")");
-        at = skip_blanks(*at != '\0' ? at + 1 : at);
+        at += 1 + strspn(at + 1, DECIMAL " -"); /* no search: a line may have many of them */
+        if (*at != ')')
+            return NULL;
+        at = skip_blanks(at + 1);
     }
     const char *end = *at == '[' ? read_number(at + 1, &cpu) : NULL;
     if (end == NULL || *end != ']' || cpu > UINT32_MAX)
