@@ -233,12 +233,12 @@ def check_strangers(checks, folder, trace, other):
 def check_full_disk(checks, folder, trace):
     """A receiver that cannot write more says so; one that can goes on from there."""
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
     receiver = Receiver(folder / "full", before=limit)
     done = setting.tracetape("send", trace, receiver.url)
     there = receiver.folder / trace.name
-    checks.that(done.status == 4 and b"File too large" in done.err, "told to the sender", done.err)
+    checks.that(done.status == 4 and b"File too large" in done.err, "told to the sender",
+                (done.err, receiver.process.poll()))
     until("the end", lambda: "went before" in receiver.said())
     checks.that(0 < there.stat().st_size <= 100_000, "whole chunks stay", there.stat().st_size)
     receiver.end()
@@ -248,6 +248,29 @@ def check_full_disk(checks, folder, trace):
     done = setting.tracetape("send", trace, f"{receiver.url}/no.txt")
     checks.equal(done.status, 2, "a name that cannot be")
     receiver.end()
+
+
+def check_kept(checks, folder, other):
+    """What is there and cannot be read now is kept; what was taken away counts no more."""
+    there = folder / "kept" / "huge.ttape"
+    there.parent.mkdir()
+    header = other.read_bytes()[:64]
+    huge = b"\xF3TTchk\xB1\x1A" + struct.pack("<HHIQQQQQ", 1, 0, 0, 0, 1 << 30, 1 << 30, 0, 0)
+    there.write_bytes(header + huge + struct.pack("<Q", xxh3(huge)))
+    os.truncate(there, 128 + (1 << 30))  # no room is taken
+    size = there.stat().st_size
+    memory = () if os.environ.get("TTAPE_SANITIZE") else (1 << 29, 1 << 29)
+    receiver = Receiver(there.parent, "--max-size", "40K", before=lambda: memory and
+                        resource.setrlimit(resource.RLIMIT_AS, memory))
+    if memory:
+        said = ask(receiver, hello(there.name, header))
+        checks.that(said and said[0][0] == NOT_NOW and "cannot read" in said[0][2], "unread", said)
+    checks.equal(there.stat().st_size, size, "it is kept")
+    question = hello("new.ttape", bytes(64))
+    checks.that("--max-size" in ask(receiver, question)[0][2], "the limit is reached")
+    there.unlink()
+    until("the limit to be counted anew", lambda: ask(receiver, question)[0][0] == HAS)
+    checks.equal(receiver.end(), 0, receiver.said())
 
 
 def mode_of(job):
@@ -356,8 +379,8 @@ def main():
         trace = local_trace(folder, program, "local.ttape", 300_000, "--level", "0")
         other = local_trace(folder, program, "other.ttape", 1000)
         jobs = ((check_same_bytes, trace), (check_strangers, trace, other),
-                (check_full_disk, trace), (check_record, program), (check_spill, program),
-                (check_left, program, other))
+                (check_full_disk, trace), (check_kept, other), (check_record, program),
+                (check_spill, program), (check_left, program, other))
         with futures.ThreadPoolExecutor(len(jobs)) as pool:  # they wait more than they work
             for done in [pool.submit(job[0], checks, folder, *job[1:]) for job in jobs]:
                 done.result(timeout=300)

@@ -93,11 +93,12 @@ static void say_file(const struct receive_peers *peers, const struct receive_fil
 
 static void end_file(struct receive_peers *peers, struct receive_peer *peer)
 {
-    bool is_complete = peer->file.arrival.is_complete;
+    const struct tool_arrival *a = &peer->file.arrival;
     if (peer->file.fd < 0)
         return;
     bool stays = receive_file_close(&peer->file, &peers->store);
-    if (stays && !is_complete && peer->file.arrival.whole_bytes != peer->begin_bytes)
+    bool is_checked = a->whole_bytes >= peer->file.old_bytes;
+    if (stays && is_checked && !a->is_complete && a->whole_bytes != peer->begin_bytes)
         say_file(peers, &peer->file, "its sender went before the end");
 }
 
@@ -193,7 +194,13 @@ static void take_hello(struct receive_peers *peers, struct receive_peer *peer, u
 static void check(struct receive_peers *peers, struct receive_peer *peer, uint64_t now_ms)
 {
     const struct tool_arrival *a = &peer->file.arrival;
-    if (!receive_file_check(&peer->file, &peers->store))
+    bool is_done;
+    struct receive_answer answer;
+    if (!receive_file_check(&peer->file, &peers->store, &is_done, &answer)) {
+        refuse(peers, peer, &answer, now_ms);
+        return;
+    }
+    if (!is_done)
         return;
     peer->stage = RECEIVE_TAKING;
     peer->begin_bytes = a->whole_bytes;

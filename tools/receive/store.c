@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "format/base/checksum.h"
@@ -70,10 +71,31 @@ void receive_store_close(struct receive_store *store)
         (void)close(store->fd);
 }
 
-static bool has_room(const struct receive_store *store, uint64_t more_bytes)
+static bool fits(const struct receive_store *store, uint64_t more_bytes)
 {
     return store->max_bytes == 0 || (store->used_bytes <= store->max_bytes &&
                                      more_bytes <= store->max_bytes - store->used_bytes);
+}
+
+/* Others take files away: the folder is counted once more, but not for each who comes again. */
+static bool has_room(struct receive_store *store, uint64_t more_bytes)
+{
+    struct timespec now;
+    if (fits(store, more_bytes))
+        return true;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec == store->counted_seconds)
+        return false;
+    store->counted_seconds = now.tv_sec;
+    store->used_bytes = sum_files(store->fd);
+    return fits(store, more_bytes);
+}
+
+static void uncharge(struct receive_file *file, struct receive_store *store)
+{
+    store->used_bytes -=
+        file->charged_bytes < store->used_bytes ? file->charged_bytes : store->used_bytes;
+    file->charged_bytes = 0;
 }
 
 /* ---- names ---- */
@@ -98,7 +120,7 @@ static bool refuse_disk(struct receive_answer *answer, const char *what)
     return refuse(answer, TOOL_SEND_NOT_NOW, "the receiver cannot %s: %s", what, strerror(code));
 }
 
-bool receive_store_asks(const struct receive_store *store, const char *name,
+bool receive_store_asks(struct receive_store *store, const char *name,
                         struct receive_answer *answer)
 {
     struct stat info;
@@ -128,6 +150,7 @@ static bool make_file(struct receive_file *file, struct receive_store *store,
         return errno == EEXIST ? refuse_taken(answer, file->name)
                                : refuse_disk(answer, "make a file");
     (void)hold(file->fd);
+    (void)fsync(store->fd); /* what is acknowledged is found after a power cut */
     store->used_bytes += file->charged_bytes = FILE_BYTES;
     return true;
 }
@@ -184,29 +207,30 @@ bool receive_file_open(struct receive_file *file, struct receive_store *store,
 
 /* ---- bytes ---- */
 
+enum soundness { SOUND, DAMAGED, UNREAD };
+
 /* The payload is hashed where it lies: a chunk may have a gigabyte, and takes no memory of ours. */
-static bool is_sound(const struct receive_file *file)
+static enum soundness examine(const struct receive_file *file)
 {
     uint64_t offset;
     const struct tool_arrival *a = &file->arrival;
     if (!tool_arrival_has_payload(a, &offset))
-        return true;
+        return SOUND;
     size_t size = (size_t)a->chunk.stored_bytes, before = offset % (size_t)sysconf(_SC_PAGESIZE);
     if (size == 0)
-        return a->chunk.payload_hash == ttp_checksum("", 0);
+        return a->chunk.payload_hash == ttp_checksum("", 0) ? SOUND : DAMAGED;
     const uint8_t *bytes =
         mmap(NULL, size + before, PROT_READ, MAP_SHARED, file->fd, (off_t)(offset - before));
     if (bytes == MAP_FAILED)
-        return false;
+        return UNREAD;
     bool is = ttp_checksum(bytes + before, size) == a->chunk.payload_hash;
     (void)munmap((void *)bytes, size + before);
-    return is;
+    return is ? SOUND : DAMAGED;
 }
 
 static void recharge(struct receive_file *file, struct receive_store *store, uint64_t size_bytes)
 {
-    store->used_bytes -=
-        file->charged_bytes < store->used_bytes ? file->charged_bytes : store->used_bytes;
+    uncharge(file, store);
     file->charged_bytes = size_bytes + FILE_BYTES;
     store->used_bytes += file->charged_bytes;
 }
@@ -220,18 +244,30 @@ static void cut_off(struct receive_file *file, struct receive_store *store)
     recharge(file, store, a->whole_bytes);
 }
 
-bool receive_file_check(struct receive_file *file, struct receive_store *store)
+/* What cannot be read now is not damaged: it stays. */
+static bool refuse_unread(struct receive_answer *answer)
+{
+    return refuse_disk(answer, "read what it has");
+}
+
+bool receive_file_check(struct receive_file *file, struct receive_store *store, bool *is_done,
+                        struct receive_answer *answer)
 {
     struct tool_arrival *a = &file->arrival;
     enum tool_arrival_event event = TOOL_ARRIVAL_PIECE;
+    enum soundness sound = SOUND;
     uint64_t begin = a->whole_bytes;
-    while (event == TOOL_ARRIVAL_PIECE && a->whole_bytes < file->old_bytes) {
+    *is_done = false;
+    while (a->whole_bytes < file->old_bytes) {
+        if (a->whole_bytes - begin >= CHECK_BYTES)
+            return true;
         event = tool_arrival_walk(a, file->fd, file->old_bytes);
-        if (event != TOOL_ARRIVAL_PIECE || !is_sound(file))
+        sound = event == TOOL_ARRIVAL_PIECE ? examine(file) : DAMAGED;
+        if (sound == UNREAD || a->error.status == TTAPE_E_IO)
+            return refuse_unread(answer);
+        if (sound == DAMAGED)
             break;
         tool_arrival_accept(a);
-        if (a->whole_bytes - begin >= CHECK_BYTES)
-            return a->whole_bytes == file->old_bytes;
     }
     if (a->whole_bytes != file->old_bytes)
         cut_off(file, store);
@@ -240,6 +276,7 @@ bool receive_file_check(struct receive_file *file, struct receive_store *store)
     a->block_bytes = 0;
     a->is_pending = false;
     a->error = (ttape_error){0};
+    *is_done = true;
     return true;
 }
 
@@ -260,7 +297,10 @@ static bool write_all(int fd, const uint8_t *data, size_t size_bytes, uint64_t o
 
 static bool take_piece(struct receive_file *file, struct receive_answer *answer)
 {
-    if (!is_sound(file))
+    enum soundness sound = examine(file);
+    if (sound == UNREAD)
+        return refuse_unread(answer);
+    if (sound == DAMAGED)
         return refuse(answer, TOOL_SEND_NOT_NOW, "a chunk at %llu came damaged (F-CHK-03)",
                       (unsigned long long)file->arrival.whole_bytes);
     tool_arrival_accept(&file->arrival);
@@ -298,11 +338,13 @@ bool receive_file_sync(const struct receive_file *file, struct receive_answer *a
 
 bool receive_file_close(struct receive_file *file, struct receive_store *store)
 {
-    bool stays = file->arrival.partition_count != 0 || file->arrival.is_complete;
-    if (stays && file->arrival.at_bytes != file->arrival.whole_bytes)
+    const struct tool_arrival *a = &file->arrival;
+    bool is_checked = a->whole_bytes >= file->old_bytes; /* else nobody knows what it has */
+    bool stays = !is_checked || a->partition_count != 0 || a->is_complete;
+    if (stays && is_checked && a->at_bytes != a->whole_bytes)
         cut_off(file, store);
     if (!stays && unlinkat(store->fd, file->name, 0) == 0)
-        store->used_bytes -= file->charged_bytes;
+        uncharge(file, store);
     if (stays)
         (void)fsync(store->fd);
     (void)close(file->fd);

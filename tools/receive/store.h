@@ -13,6 +13,7 @@ struct receive_store {
     int fd;
     bool replaces;
     uint64_t max_bytes, used_bytes; /* max_bytes 0: no limit */
+    int64_t counted_seconds;        /* when, as files go that nobody told us of */
 };
 
 struct receive_file {
@@ -34,13 +35,15 @@ struct receive_answer {
 };
 
 /* Whether a new trace could have the name. */
-bool receive_store_asks(const struct receive_store *store, const char *name,
+bool receive_store_asks(struct receive_store *store, const char *name,
                         struct receive_answer *answer);
 /* A new file, or the one that is the beginning of the same trace: that is checked first. */
 bool receive_file_open(struct receive_file *file, struct receive_store *store,
                        const struct tool_send_hello *hello, struct receive_answer *answer);
-/* Goes on checking what was there; true: it is done, and what does not verify is cut off. */
-bool receive_file_check(struct receive_file *file, struct receive_store *store);
+/* Goes on checking what was there; when it is done, what does not verify is cut off. False: it
+ * cannot be read. */
+bool receive_file_check(struct receive_file *file, struct receive_store *store, bool *is_done,
+                        struct receive_answer *answer);
 /* Takes what came. False: the answer says why not; what is whole stays. */
 bool receive_file_take(struct receive_file *file, struct receive_store *store, const uint8_t *data,
                        size_t size_bytes, struct receive_answer *answer);

@@ -76,6 +76,7 @@ static int open_ends(void)
     (void)sigaddset(&ends, SIGTERM);
     (void)sigaddset(&ends, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &ends, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that is too large is told to its sender */
     return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 

@@ -14,14 +14,15 @@
 #include "tools/command/tool.h"
 #include "tools/send/socket.h"
 
-#define ASK_MS      10000
-#define LOOK_MS     50 /* between two looks for more */
-#define FIRST_MS    100u
-#define LATER_MS    2000u
-#define STANDING_MS 5000u /* nothing went on for so long, at the end */
-#define SEND_BYTES  (256u << 10)
-#define PAGE_BYTES  4096u
-#define BLOCK_BYTES 512u /* of st_blocks */
+#define ASK_MS        10000
+#define LOOK_MS       50 /* between two looks for more */
+#define FIRST_MS      100u
+#define LATER_MS      2000u
+#define STANDING_MS   5000u       /* nothing went on for so long, at the end */
+#define CHECKED_BYTES (32u << 10) /* that a receiver checks in a millisecond, at least */
+#define SEND_BYTES    (256u << 10)
+#define PAGE_BYTES    4096u
+#define BLOCK_BYTES   512u /* of st_blocks */
 
 /* A connection that is up. */
 struct link {
@@ -219,7 +220,8 @@ static bool is_over(struct tool_sender *s)
         return false;
     }
     s->is_complete = s->acknowledged_bytes == s->size_bytes;
-    return s->is_complete || s->is_refused || now_ms() - s->progress_ms >= STANDING_MS ||
+    return s->is_complete || s->is_refused ||
+           now_ms() - s->progress_ms >= STANDING_MS + s->answer_ms ||
            (s->gives_up != NULL && s->gives_up());
 }
 
@@ -280,17 +282,31 @@ static void serve(struct tool_sender *s, struct link *link)
     s->lost_count += !atomic_load(&s->is_dropped) && !s->is_complete;
 }
 
+/* A receiver checks what it has before it answers: that is no standing still. */
+static bool ask_for_offset(struct tool_sender *s, struct link *link,
+                           const struct tool_send_hello *hello, struct tool_send_said *said)
+{
+    const struct patience patience = {gives_up, s};
+    uint64_t begin = now_ms();
+    s->answer_ms = size_of(s) / CHECKED_BYTES;
+    bool may = exchange(link, hello, said, &patience, s->why);
+    s->answer_ms = 0;
+    uint64_t now = now_ms(), progress_ms = s->progress_ms + (now - begin);
+    if (may)
+        s->progress_ms = progress_ms < now ? progress_ms : now;
+    return may;
+}
+
 static bool open_link(struct tool_sender *s, struct link *link)
 {
     struct tool_send_hello hello;
     struct tool_send_said said;
     if (!read_header(s, &hello))
         return false; /* nothing is written yet */
-    const struct patience patience = {gives_up, s};
     link->fd = tool_socket_connect(&s->place, gives_up, s, s->why);
     if (link->fd < 0)
         return false;
-    bool may = exchange(link, &hello, &said, &patience, s->why);
+    bool may = ask_for_offset(s, link, &hello, &said);
     s->is_refused = said.kind == TOOL_SEND_NO;
     if (!may)
         return false;

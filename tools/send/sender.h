@@ -24,7 +24,7 @@ struct tool_sender {
     bool has_thread;
     /* the thread's, and the caller's behind the end */
     uint64_t acknowledged_bytes, size_bytes;
-    uint64_t progress_ms, given_back_bytes;
+    uint64_t progress_ms, answer_ms, given_back_bytes;
     uint32_t lost_count;               /* connections */
     bool is_complete, is_refused;      /* for good, by the last answer */
     char why[TOOL_SEND_TEXT_MOST + 1]; /* it could not go on, the last time */

@@ -17,9 +17,10 @@
 static void choose_name(char name[TOOL_SEND_NAME_MOST + 1], const char *command_name)
 {
     char *machine = tool_record_fill_pattern("-%h-%p");
-    int room = (int)(TOOL_SEND_NAME_MOST / 3);
+    int room = (int)(TOOL_SEND_NAME_MOST / 3); /* a machine's name has at most 64 */
+    int rest = (int)(TOOL_SEND_NAME_MOST - sizeof TOOL_SEND_SUFFIX + 1) - room;
     (void)snprintf(name, TOOL_SEND_NAME_MOST + 1, "%.*s%.*s" TOOL_SEND_SUFFIX, room,
-                   ttp_base_name(command_name), room, machine != NULL ? machine : "");
+                   ttp_base_name(command_name), rest, machine != NULL ? machine : "");
     free(machine);
     for (char *at = name; *at != '\0'; at++) {
         const char letter[] = {*at, '.', 't', 't', 'a', 'p', 'e', '\0'};
