@@ -271,6 +271,17 @@ def check_kept(checks, folder, other):
     there.unlink()
     until("the limit to be counted anew", lambda: ask(receiver, question)[0][0] == HAS)
     checks.equal(receiver.end(), 0, receiver.said())
+    there.write_bytes(b"old")
+    receiver = Receiver(there.parent, "--force", "--max-size", "4100")
+    said = ask(receiver, hello(there.name, b"x" * 64))
+    checks.that(said[0][0] == NO and "is no trace" in said[0][2], "no trace replaces one", said)
+    (there.parent / "more").write_bytes(bytes(5000))
+    checks.equal(receiver.end(), 0, receiver.said())
+    receiver = Receiver(there.parent, "--force", "--max-size", "4100")
+    said = ask(receiver, hello(there.name, header))
+    checks.that(said[0][0] == NOT_NOW and "--max-size" in said[0][2], "nor what has no room", said)
+    checks.equal(there.read_bytes(), b"old", "it is there")
+    checks.equal(receiver.end(), 0, receiver.said())
 
 
 def mode_of(job):

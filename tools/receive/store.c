@@ -163,6 +163,25 @@ static bool is_same(int fd, const uint8_t header[HEADER_BYTES])
            memcmp(there, header, sizeof there) == 0;
 }
 
+/* The old one goes only for what can be a trace, and has room. */
+static bool replace_file(struct receive_file *file, struct receive_store *store,
+                         const struct tool_send_hello *hello, uint64_t old_bytes,
+                         struct receive_answer *answer)
+{
+    ttape_error err = {0};
+    struct ttp_file_header header;
+    uint64_t gone = old_bytes + FILE_BYTES, used = store->used_bytes;
+    if (ttp_file_header_read(hello->header, HEADER_BYTES, &header, &err) != TTAPE_OK)
+        return refuse(answer, TOOL_SEND_NO, "what would replace '%s' is no trace: %.200s (%s)",
+                      file->name, err.message, err.rule);
+    store->used_bytes -= gone < used ? gone : used;
+    if (fits(store, FILE_BYTES) && unlinkat(store->fd, file->name, 0) == 0)
+        return make_file(file, store, answer);
+    bool is_limit = !fits(store, FILE_BYTES);
+    store->used_bytes = used;
+    return is_limit ? refuse_limit(store, answer) : refuse_disk(answer, "replace a file");
+}
+
 static bool open_old(struct receive_file *file, struct receive_store *store,
                      const struct tool_send_hello *hello, struct receive_answer *answer)
 {
@@ -187,11 +206,7 @@ static bool open_old(struct receive_file *file, struct receive_store *store,
     (void)close(fd);
     if (!store->replaces)
         return refuse_taken(answer, file->name);
-    if (unlinkat(store->fd, file->name, 0) != 0)
-        return refuse_disk(answer, "replace a file");
-    uint64_t gone = (uint64_t)info.st_size + FILE_BYTES;
-    store->used_bytes -= gone < store->used_bytes ? gone : store->used_bytes;
-    return make_file(file, store, answer);
+    return replace_file(file, store, hello, (uint64_t)info.st_size, answer);
 }
 
 bool receive_file_open(struct receive_file *file, struct receive_store *store,

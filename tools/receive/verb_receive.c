@@ -120,17 +120,19 @@ static int say_where(const struct receiver *receiver, const char *folder)
     return status;
 }
 
-static void accept_all(struct receiver *receiver)
+/* False: there is one, and no descriptor for it. */
+static bool accept_all(struct receiver *receiver)
 {
     char where[TOOL_SOCKET_WORDS];
     for (int i = 0; i < 16; i++) {
         int fd = accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
-            return;
+            return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
         tool_socket_keep_alive(fd);
         tool_socket_other(fd, where);
         receive_peers_add(&receiver->peers, fd, where, now_ms());
     }
+    return true;
 }
 
 static bool is_checking(const struct receive_peers *peers)
@@ -145,10 +147,11 @@ static void serve(struct receiver *receiver)
 {
     struct receive_peers *peers = &receiver->peers;
     struct pollfd polled[2 + SENDERS_MOST + 1];
+    bool can_accept = true; /* else poll would come back at once, over and over */
     for (;;) {
         uint32_t count = peers->count;
         polled[0] = (struct pollfd){.fd = receiver->ends, .events = POLLIN};
-        polled[1] = (struct pollfd){.fd = receiver->listener, .events = POLLIN};
+        polled[1] = (struct pollfd){.fd = can_accept ? receiver->listener : -1, .events = POLLIN};
         for (uint32_t i = 0; i < count; i++)
             polled[2 + i] = (struct pollfd){.fd = peers->items[i].fd,
                                             .events = receive_peer_wants(&peers->items[i])};
@@ -161,8 +164,7 @@ static void serve(struct receiver *receiver)
             receive_peer_step(peers, &peers->items[i], got > 0 ? polled[2 + i].revents : 0,
                               now_ms());
         receive_peers_sweep(peers);
-        if (got > 0 && polled[1].revents != 0)
-            accept_all(receiver);
+        can_accept = got <= 0 || polled[1].revents == 0 || accept_all(receiver);
     }
 }
 
