@@ -26,6 +26,7 @@ CPU:1 [LOST 12 EVENTS]
           <idle>-0       [001] d..2.  5526.048409: cpu_idle: state=1 cpu_id=1
            <...>-9       [001] d..2.  5526.048410: vfs_read <-ksys_read
             bash-15414   (  15414) [000] .....  5526.048500: print: hello, here
+            bash-15414   (  15414) [000] .....  5526.048501: print: frame=7
            <...>-9       [001] d..2.  5526.048600: e1000_clean [e1000] <-net_rx_action
            <...>-9       [001] d..2.  5526.048700: vfs_open(path=0x1, file=0x2) <-do_open
 """
@@ -58,6 +59,7 @@ WANTED_EVENTS = [
     (0, 0, "<idle>", 48409000, "cpu_idle", [1, 1], ["state", "cpu_id"]),
     (9, 9, "", 48410000, "vfs_read", [], []), (9, 9, "", 48410000, "vfs_read", [], []),
     (15414, 15414, "bash", 48500000, "print", ["hello, here"], [""]),
+    (15414, 15414, "bash", 48501000, "print", [7], ["frame"]),
     *[(9, 9, "", 48600000, "e1000_clean", [], [])] * 2,
     *[(9, 9, "", 48700000, "vfs_open", [], [])] * 2]
 WANTED_GRAPH = [

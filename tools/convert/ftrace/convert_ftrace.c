@@ -71,12 +71,24 @@ static struct ftrace_thread *thread_of(struct ftrace *f, const struct tool_ftrac
     return thread;
 }
 
-static uint32_t site_of(struct ftrace *f, ttape_string name, ttape_site_kind kind, bool *is_new)
+static size_t put_key(struct ftrace *f, size_t size_bytes, ttape_string text)
 {
-    tool_grow((void **)&f->key, &f->key_capacity, name.size_bytes + 1, 1);
-    f->key[0] = (char)kind;
-    memcpy(f->key + 1, name.data, name.size_bytes);
-    uint32_t *known = tool_names_find(&f->site_of, f->key, name.size_bytes + 1, is_new);
+    tool_grow((void **)&f->key, &f->key_capacity, size_bytes + text.size_bytes + 1, 1);
+    memcpy(f->key + size_bytes, text.data, text.size_bytes);
+    f->key[size_bytes + text.size_bytes] = '\0';
+    return size_bytes + text.size_bytes + 1;
+}
+
+/* A site has one set of names for its values, which a program's own texts change from one to the
+ * next: each set is a site. */
+static uint32_t site_of(struct ftrace *f, ttape_string name, ttape_site_kind kind, uint32_t count,
+                        bool *is_new)
+{
+    const char first = (char)kind;
+    size_t size = put_key(f, put_key(f, 0, (ttape_string){&first, 1}), name);
+    for (uint32_t i = 0; i < count; i++)
+        size = put_key(f, size, f->names[i].name);
+    uint32_t *known = tool_names_find(&f->site_of, f->key, size, is_new);
     const ttape_site site = {.kind = kind,
                              .module = kind == TTAPE_SITE_FUNCTION ? f->module : TTAPE_NONE,
                              .symbol = name};
@@ -97,12 +109,12 @@ static void put(struct ftrace *f, const struct ftrace_thread *thread, uint64_t t
         (void)is_good(f, ttape_writer_append(f->writer, thread->stream, &event, 1, &f->err));
 }
 
-/* What its values are called is said with the first. */
+/* What its values are called is said with the first of its site. */
 static void put_marker(struct ftrace *f, const struct ftrace_thread *thread,
                        const struct tool_ftrace_line *line)
 {
     bool is_new;
-    uint32_t count = 0, site = site_of(f, line->name, TTAPE_SITE_MARKER, &is_new);
+    uint32_t count = 0;
     struct tool_ftrace_field field;
     ttape_string text = line->text;
     while (count < TTAPE_EVENT_MAX_VALUES && tool_ftrace_next_field(&text, &field)) {
@@ -112,6 +124,7 @@ static void put_marker(struct ftrace *f, const struct ftrace_thread *thread,
             (ttape_value_name){.name = field.key, .type = {"", 0}, .enumeration = {"", 0}};
         f->values[count++] = tool_ftrace_value(field.value);
     }
+    uint32_t site = site_of(f, line->name, TTAPE_SITE_MARKER, count, &is_new);
     put(f, thread, line->time_ns, (ttape_event){.kind = TTAPE_EVENT_LEAF, .site = site});
     if (count == 0 || f->status != TTAPE_OK)
         return;
@@ -125,7 +138,7 @@ static void put_call(struct ftrace *f, const struct ftrace_thread *thread,
                      const struct tool_ftrace_line *line)
 {
     bool is_new;
-    uint32_t site = site_of(f, line->name, TTAPE_SITE_FUNCTION, &is_new);
+    uint32_t site = site_of(f, line->name, TTAPE_SITE_FUNCTION, 0, &is_new);
     put(f, thread, line->time_ns, (ttape_event){.kind = TTAPE_EVENT_ENTER, .site = site});
     put(f, thread, line->time_ns + line->duration_ns,
         (ttape_event){.kind = TTAPE_EVENT_EXIT, .site = site});
@@ -135,7 +148,7 @@ static void enter(struct ftrace *f, struct ftrace_thread *thread,
                   const struct tool_ftrace_line *line)
 {
     bool is_new;
-    uint32_t site = site_of(f, line->name, TTAPE_SITE_FUNCTION, &is_new);
+    uint32_t site = site_of(f, line->name, TTAPE_SITE_FUNCTION, 0, &is_new);
     put(f, thread, line->time_ns, (ttape_event){.kind = TTAPE_EVENT_ENTER, .site = site});
     tool_frames_push(&thread->open, site, 0);
 }
