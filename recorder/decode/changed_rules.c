@@ -17,6 +17,8 @@
 #include "recorder/decode/layouts.h"
 #include "recorder/state/rule_change.h"
 
+#define CHANGES_BYTES (2u * TTP_CHANGE_BYTES) /* of what the trace says of them */
+
 /* A whole file of ours, with a zero behind it; NULL: there is none, or not such a one. */
 static char *read_text(const struct ttp_directory *directory, size_t *size)
 {
@@ -83,18 +85,22 @@ static ttape_status begin_again(struct ttp_encode *e, ttape_error *err)
     return TTAPE_OK;
 }
 
-/* The trace says what changed, and behind which event: all of it again, in each file. */
+/* The trace says what changed, and behind which event: all of it again, in each file. So that a
+ * trace does not grow with the square of them, and a text has an end, the oldest make room. */
 static ttape_status note(struct ttp_encode *e, const char *what, const char *text, ttape_error *err)
 {
     struct ttp_output **outputs = e->outputs.data;
     char *line = NULL;
     if (text == NULL)
         return TTAPE_OK;
-    int size = asprintf(&line, "%sbehind %" PRIu64 " events: %s '%s'",
-                        e->changes.count > 0 ? "; " : "", e->appended, what, text);
+    bool is_full = e->changes.count > 0 && e->changes.count + strlen(text) > CHANGES_BYTES;
+    const char *lead = is_full ? "earlier ones are not kept; " : e->changes.count > 0 ? "; " : "";
+    int size =
+        asprintf(&line, "%sbehind %" PRIu64 " events: %s '%s'", lead, e->appended, what, text);
     if (size < 0)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-    e->changes.count -= e->changes.count > 0; /* the zero behind it */
+    e->changes.count =
+        is_full ? 0 : e->changes.count - (e->changes.count > 0); /* without its zero */
     ttape_status status = ttp_push_bytes(&e->allocator, &e->changes, line, (size_t)size + 1, err);
     free(line);
     for (size_t i = 0; i < e->outputs.count && status == TTAPE_OK; i++)

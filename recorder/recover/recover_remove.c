@@ -12,14 +12,22 @@
 
 #include "format/base/fail.h"
 #include "recorder/recover/recover_files.h"
+#include "recorder/state/rule_change.h"
 
 static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
+
+/* What control was killed over, or waited for in vain; "change.NUMBER" is half of one. */
+static bool is_change(const char *name)
+{
+    size_t size = strlen(TTP_CHANGE_NAME);
+    return strncmp(name, TTP_CHANGE_NAME, size) == 0 && (name[size] == '\0' || name[size] == '.');
+}
 
 static bool is_file_of_ours(const char *name)
 {
     uint32_t number;
     return strcmp(name, "journal") == 0 || strcmp(name, "spill") == 0 ||
-           strcmp(name, "snapshot") == 0 || ttp_recovered_number(name, &number);
+           strcmp(name, "snapshot") == 0 || is_change(name) || ttp_recovered_number(name, &number);
 }
 
 /* In the folder, or in shared memory: then it is what a move that was killed has left of a copy. */
@@ -53,12 +61,13 @@ static ttape_status remove_file(int fd, const char *name, ttape_error *err)
                                                          : TTAPE_OK;
 }
 
-static ttape_status remove_trace(const struct ttp_recovered_files *files, int fd, const char *name,
-                                 ttape_error *err)
+static ttape_status remove_numbered(const struct ttp_recovered_files *files, int fd,
+                                    const char *name, ttape_error *err)
 {
     uint32_t number;
     (void)files;
-    return ttp_recovered_number(name, &number) ? remove_file(fd, name, err) : TTAPE_OK;
+    return ttp_recovered_number(name, &number) || is_change(name) ? remove_file(fd, name, err)
+                                                                  : TTAPE_OK;
 }
 
 static ttape_status each_name(const struct ttp_recovered_files *files, int fd,
@@ -108,7 +117,7 @@ static ttape_status remove_all(const struct ttp_recovered_files *files, int fd, 
     TTP_TRY(ttp_recovered_arena_remove(&files->arena, err));
     TTP_TRY(remove_file(fd, "snapshot", err));
     TTP_TRY(remove_file(fd, TTP_PLAN_FOLDER, err)); /* a link */
-    TTP_TRY(each_name(files, fd, remove_trace, err));
+    TTP_TRY(each_name(files, fd, remove_numbered, err));
     TTP_TRY(remove_file(fd, "journal", err));
     return rmdir(files->directory) != 0 ? ttp_recovered_fail(err, "removing", files->directory)
                                         : TTAPE_OK;

@@ -124,6 +124,8 @@ def check_killed(checks, work):
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdin.close()
+    for name in ("change", "change.refused", "change.7"):  # of a control that nobody answered
+        Path(f"{trace}.recording", name).write_text("F!f")
     done = setting.tracetape("recover", "--clean", f"{trace}.recording", "-o", trace)
     checks.that(done.status in (0, 3), f"killed: recover; {done.err}")
     checks.equal(Path(f"{trace}.recording").exists(), False, f"killed: nothing is left; {done.err}")

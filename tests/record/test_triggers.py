@@ -212,8 +212,30 @@ def check_control_refused(server):
             assert recorder.stdout.read(1) == b"x"
             said = control(recorder.pid, "--filter", "leaf; time 1s", status=4)
             assert words in said, (options, said)
+            folder = WORK / "control.ttape.recording"
+            for name in ("change", "change.refused"):  # of a control that was killed
+                (folder / name).write_text("")
             recorder.stdin.close()
             assert recorder.wait() == 0
+        assert not folder.exists()
+
+
+def check_control_many(server):
+    """Of any number of long filters the trace names the last ones, and recording goes on."""
+    path = WORK / "control.ttape"
+    with subprocess.Popen([COMMAND, "record", "--quiet", "--force", "--no-patch", "--filter", "",
+                           "-o", path, server], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as recorder:
+        recorder.stdin.write(b"x")
+        recorder.stdin.flush()
+        assert recorder.stdout.read(1) == b"x"
+        for number in range(6):
+            control(recorder.pid, "--filter", f"f{number};" + " " * 65000)
+        recorder.stdin.close()
+        assert recorder.wait() == 0
+    said = run(COMMAND, "info", path).stdout
+    assert "earlier ones are not kept; behind " in said, said[:200]
+    assert "'f5;" in said and "'f0;" not in said and said.count("events: filter") < 6
 
 
 def main():
@@ -222,6 +244,7 @@ def main():
     run("cc", "-g", "-O1", "-finstrument-functions", "-o", WORK / "server", server)
     check_control(WORK / "server")
     check_control_refused(WORK / "server")
+    check_control_many(WORK / "server")
     source = WORK / "p.c"
     source.write_text(PROGRAM)
     for name, flags in (("hooks", ["-finstrument-functions"]), ("plain", [])):
