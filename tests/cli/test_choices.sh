@@ -92,7 +92,8 @@ ln -s own .tracetape
 status 0 "$T" dump a.ttape
 has err "left alone: it is a link"
 rm .tracetape
-for line in 'dump a.ttape' 'dump -n1' "dump --filter='x" 'cut --output=x' 'dump --force'; do
+for line in 'dump a.ttape' 'dump -n1' "dump --filter='x" 'cut --output=x' 'dump --force' \
+    'receive --listen=0.0.0.0:1' 'recover --clean'; do
     echo "$line" >.tracetape
     status 2 "$T" "${line%% *}" a.ttape
     has err "^tracetape: '.tracetape', line 1: '.*' (is no option|says where)"

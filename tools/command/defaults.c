@@ -76,10 +76,11 @@ static char *take_word(char **at)
     return word;
 }
 
-/* What writes elsewhere, or over something, is typed. */
+/* What writes elsewhere, or over something, removes it, or lets others write, is typed. */
 static bool is_allowed(const char *word)
 {
-    static const char *const others[] = {"output", "force", "report", "rollup", "lcov"};
+    static const char *const others[] = {"output", "force",  "report", "rollup",
+                                         "lcov",   "listen", "clean"};
     size_t size = strcspn(word + 2, "=");
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         if (strlen(others[i]) == size && memcmp(word + 2, others[i], size) == 0)
@@ -97,8 +98,8 @@ static int take_line(struct tool_defaults *defaults, char *line, unsigned number
                              "quoted where there are blanks; or tracetape --no-defaults VERB",
                              number, word);
         if (!is_allowed(word))
-            return tool_fail("'" NAME "', line %u: '%s' says where something is written: that is "
-                             "typed; or tracetape --no-defaults VERB",
+            return tool_fail("'" NAME "', line %u: '%s' says where something is written, or what "
+                             "goes: that is typed; or tracetape --no-defaults VERB",
                              number, word);
         if (defaults->count == WORDS_MOST)
             return tool_fail("'" NAME "', line %u: there are more than %d options", number,

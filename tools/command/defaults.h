@@ -4,7 +4,8 @@
  *     report --sort=self --limit=20
  *
  * A file may have come from elsewhere, with a source tree: it has to be the user's own, which
- * nobody else may write, and cannot say what is run, or where anything is written. */
+ * nobody else may write, and cannot say what is run or removed, where anything is written, or from
+ * whom it comes. */
 #ifndef TOOL_DEFAULTS_H
 #define TOOL_DEFAULTS_H
 
