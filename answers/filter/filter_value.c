@@ -95,9 +95,8 @@ bool ttp_value_fits(const struct ttp_value_asking *asking, uint32_t rule, uint32
     struct number with = {.is_negative = condition->operand == TTAPE_FILTER_NEGATIVE,
                           .is_real = condition->operand == TTAPE_FILTER_REAL,
                           .bits = condition->number};
-    if (value->type == TTAPE_VALUE_BYTES && value->bytes.size_bytes == 0 &&
-        condition->compare == TTAPE_FILTER_NOT_EQUAL) /* it was not there (F-VNM-11) */
-        return false;
+    if (value->type == TTAPE_VALUE_BYTES && value->bytes.size_bytes == 0)
+        return false; /* it was not there (F-VNM-11) */
     if (condition->operand == TTAPE_FILTER_TEXT)
         return is_text ? asking->text(asking->context, rule, number, value->bytes) == is_equal
                        : !is_equal;

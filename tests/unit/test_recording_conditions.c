@@ -66,7 +66,7 @@ static bool find_constant(void *context, const ttape_site *site, ttape_string na
 static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape_string text)
 {
     (void)context, (void)rule, (void)condition;
-    return text.size_bytes == 1 && text.data[0] == 'a';
+    return text.size_bytes == 0 || text.data[0] == 'a'; /* as a* and nothing */
 }
 
 static void open_both(const char *text, const char *on, bool starts_off)
@@ -289,7 +289,7 @@ START_TEST(stacks_change)
 }
 END_TEST
 
-/* A text, and a value that is not there. */
+/* A text, one that is empty, and a value that is not there, or not known (F-VNM-11). */
 START_TEST(texts_are_compared)
 {
     uint8_t text[6] = {TTAPE_VALUE_STRING, 1, 0, 0, 0, 'a'};
@@ -303,7 +303,15 @@ START_TEST(texts_are_compared)
     exit_call(13, F);
     enter_call(14, F);
     exit_call(15, F);
-    expect("+f[\"a\"] -f");
+    text[1] = 0;
+    enter_call(16, F);
+    ttest_message(&block, TTP_MESSAGE_VALUES, text, 5);
+    exit_call(17, F);
+    text[0] = TTAPE_VALUE_BYTES;
+    enter_call(18, F);
+    ttest_message(&block, TTP_MESSAGE_VALUES, text, 5);
+    exit_call(19, F);
+    expect("+f[\"a\"] -f +f[\"\"] -f");
 }
 END_TEST
 
