@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <tracetape/recording.h>
@@ -36,6 +38,20 @@ static int open_folder(const ttape_control *control, struct stat *folder, ttape_
                              strerror(errno));
     free(path);
     return fd;
+}
+
+/* One change at a time: a second one would take the place of the first, which nobody saw then. The
+ * folder's lock goes with its descriptor. A file system without locks does without. */
+static ttape_status wait_for_turn(int folder, uint64_t wait_ns, ttape_error *err)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    uint64_t begin_ms = ttp_now_ms();
+    while (flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (ttp_now_ms() - begin_ms >= wait_ns / 1000000)
+            return ttp_fail_plain(err, TTAPE_E_STATE, "another change has not been answered yet");
+        (void)nanosleep(&pause, NULL);
+    }
+    return TTAPE_OK;
 }
 
 static bool put(int fd, char letter, const char *text)
@@ -97,8 +113,8 @@ ttape_status ttape_control_change(ttape_control *control, const char *filter, co
     int folder = open_folder(control, &owner, err);
     if (folder < 0)
         return err != NULL ? err->status : TTAPE_E_IO;
-    ttape_status status = TTAPE_OK;
-    if (!write_change(folder, &owner, filter, triggers))
+    ttape_status status = wait_for_turn(folder, wait_ns, err);
+    if (status == TTAPE_OK && !write_change(folder, &owner, filter, triggers))
         status = ttp_fail_plain(err, ttp_status_of(errno),
                                 "writing into the recording's folder failed: %s", strerror(errno));
     if (status == TTAPE_OK) {

@@ -3,6 +3,7 @@
 when its calls switch recording on and off, end it, or ask for copies; what control changes while a
 program runs; and what is refused."""
 import csv
+import fcntl
 import io
 import os
 import subprocess
@@ -231,6 +232,11 @@ def check_control_many(server):
         assert recorder.stdout.read(1) == b"x"
         for number in range(6):
             control(recorder.pid, "--filter", f"f{number};" + " " * 65000)
+        folder = os.open(f"{path}.recording", os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)  # as another control does until it is answered
+        said = control(recorder.pid, "--filter", "g", "--wait", "1ms", status=4)
+        os.close(folder)
+        assert "another change has not been answered yet" in said, said
         recorder.stdin.close()
         assert recorder.wait() == 0
     said = run(COMMAND, "info", path).stdout
