@@ -51,7 +51,11 @@ else
     status 0 "$T" record --no-patch -q -o run.ttape ./prog 200000
     lines err 0
     status 0 "$T" record -o few.ttape ./prog 20
-    if grep -q 'recording itself' err; then fail 'a cost of 0.0 % is said'; fi
+    if grep -q 'recording itself' err; then # on a busy machine twenty calls may take so long
+        status 0 "$T" info few.ttape --json
+        python3 -c 'import json; assert json.load(open("out"))["hook_share"] >= 0.01' ||
+            fail 'a cost of 0.0 % is said'
+    fi
     status 0 "$T" report run.ttape
     if grep -q 'tiny.*"mostly_hook": *true' report.json; then
         has out '~ .*tiny$'

@@ -13,7 +13,7 @@ same out a.csv
 "$T" convert in.txt -o - | "$T" verify - >out || fail "verify of a pipe"
 has out '^standard input: ok$'
 "$T" convert in.txt -o - | "$T" info - >out || fail "info of a pipe"
-has out '^events +40002 in 1 partitions'
+has out '^events +40002 in 1 partition;'
 "$T" convert in.txt -o - | "$T" cut - -o - --events 10..20 | "$T" dump --format csv - >out ||
     fail "cut in a pipe"
 lines out 11

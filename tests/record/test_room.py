@@ -9,7 +9,7 @@ import traces
 
 THREADS = 9
 STACK = 4100  # KiB, with its guard page
-SPARE = 3000  # KiB, less than one more thread needs: all that recording may take
+SPARE = 3072  # KiB, less than one more thread needs: all that recording may take
 LOCKED_SPARE = 200  # KiB, above what the program needs: ours counts while it is mapped
 UNLIMITED = 1 << 20
 
