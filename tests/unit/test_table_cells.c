@@ -42,6 +42,14 @@ START_TEST(what_fits_is_whole)
 }
 END_TEST
 
+/* Names come from files. What was escaped before stays as it is. */
+START_TEST(no_byte_acts_on_a_terminal)
+{
+    shows("a\x1b[31m\nb\xff \xc3\xa9", "a\\x1b[31m\\x0ab\\xff \xc3\xa9  x");
+    shows("a\\x1b[31m", "a\\x1b[31m  x");
+}
+END_TEST
+
 START_TEST(a_name_keeps_its_end)
 {
     shows("std::__detail::_Map_base<...>::at", "..._Map_base<...>::at           x");
@@ -117,6 +125,7 @@ int main(void)
     Suite *suite = suite_create("table cells");
     TCase *tests = tcase_create("cells");
     tcase_add_test(tests, what_fits_is_whole);
+    tcase_add_test(tests, no_byte_acts_on_a_terminal);
     tcase_add_test(tests, a_name_keeps_its_end);
     tcase_add_test(tests, a_name_keeps_its_beginning_too);
     tcase_add_test(tests, a_tight_table_keeps_its_first_ranks);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/io/table.h"
@@ -102,12 +103,13 @@ void tool_table_bytes(struct tool_table *table, enum tool_tone tone, const char 
 {
     tool_grow((void **)&table->cells, &table->cell_capacity, table->cell_count + 1,
               sizeof(*table->cells));
-    tool_grow((void **)&table->text, &table->text_capacity, table->text_count + size_bytes, 1);
-    if (size_bytes > 0)
-        memcpy(table->text + table->text_count, text, size_bytes);
-    table->cells[table->cell_count++] = (struct tool_cell){
-        table->text_count, size_bytes, (unsigned)tool_text_columns(text, size_bytes), tone};
-    table->text_count += size_bytes;
+    tool_grow((void **)&table->text, &table->text_capacity,
+              table->text_count + TTP_ESCAPE_MAX * size_bytes + 1, 1);
+    char *into = table->text + table->text_count;
+    size_t size = ttp_escape(into, TTP_ESCAPE_TERMINAL, text, size_bytes);
+    table->cells[table->cell_count++] =
+        (struct tool_cell){table->text_count, size, (unsigned)tool_text_columns(into, size), tone};
+    table->text_count += size;
     table->row_count = table->cell_count / table->column_count;
 }
 

@@ -39,7 +39,8 @@ void tool_table_open(struct tool_table *table, const struct tool_column *columns
                      size_t column_count);
 void tool_table_close(struct tool_table *table);
 
-/* Cells of a row in order; a row is complete with its last one. */
+/* Cells of a row in order; a row is complete with its last one. They are escaped
+ * here, as names come from files; what was escaped before stays as it is. */
 void tool_table_text(struct tool_table *table, enum tool_tone tone, const char *text);
 void tool_table_bytes(struct tool_table *table, enum tool_tone tone, const char *text,
                       size_t size_bytes);
