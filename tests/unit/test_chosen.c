@@ -217,6 +217,8 @@ START_TEST(what_a_choice_says_is_looked_at)
     REFUSED(f.marks.rows[1].first = PLACES);
     REFUSED(f.marks.rows[1].name = 16);
     REFUSED(f.marks.names[15] = 'x');
+    REFUSED(f.marks.values[3].size_bytes = 9);
+    REFUSED((f.inlined.probe.kind = TTP_PATCH_MARK, f.head.marks.bytes = 0));
     REFUSED(f.inlined.head.magic = TTP_PATCH_MAGIC);
     REFUSED(f.inlined.head.content[0]++);
     REFUSED(f.inlined.head.bytes_at += 8);

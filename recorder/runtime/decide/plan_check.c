@@ -129,12 +129,31 @@ static bool check_row(const struct ttp_marks_head *marks, const struct ttp_marks
            row->name < marks->name_bytes;
 }
 
+static bool check_mark_values(const struct ttp_marks_head *marks)
+{
+    for (uint32_t i = 0; i < marks->value_count; i++)
+        if (ttp_marks_values(marks)[i].size_bytes > 8)
+            return false;
+    return true;
+}
+
+/* Stubs of marks look for their values. */
+static bool has_mark(const struct ttp_patch_head *copies)
+{
+    const struct ttp_patch_probe *probes =
+        copies == NULL ? NULL : ttp_plan_at(copies, copies->probes_at);
+    for (uint32_t i = 0; probes != NULL && i < copies->probe_count; i++)
+        if (probes[i].kind == TTP_PATCH_MARK)
+            return true;
+    return false;
+}
+
 /* Rows ascend, and what they name is there; the last name ends. */
 static bool check_marks(const struct ttp_chosen_head *head)
 {
     const struct ttp_marks_head *marks = ttp_chosen_marks(head);
     if (marks == NULL)
-        return true;
+        return !has_mark(ttp_chosen_inlined(head));
     if (head->marks.bytes < sizeof(*marks) ||
         head->marks.bytes !=
             sizeof(*marks) + (uint64_t)marks->value_count * sizeof(struct ttp_mark_value) +
@@ -144,6 +163,8 @@ static bool check_marks(const struct ttp_chosen_head *head)
     for (uint32_t i = 0; i < marks->row_count; i++)
         if ((i > 0 && rows[i].address <= rows[i - 1].address) || !check_row(marks, &rows[i]))
             return false;
+    if (!check_mark_values(marks))
+        return false;
     return marks->name_bytes == 0 || ttp_marks_names(marks)[marks->name_bytes - 1] == '\0';
 }
 

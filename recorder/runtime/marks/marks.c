@@ -99,7 +99,7 @@ void ttp_marks_begin(struct ttp_marks *marks, const struct dl_phdr_info *info, u
 {
     uint32_t row = find_row(marks, address);
     uint32_t semaphore = row < marks->count ? ttp_marks_rows(marks->head)[row].semaphore : 0;
-    if (semaphore == 0 || !is_writable(info, semaphore))
+    if (semaphore == 0 || semaphore % sizeof(uint16_t) != 0 || !is_writable(info, semaphore))
         return;
     __atomic_add_fetch(semaphore_of(marks, row), 1, __ATOMIC_RELAXED);
     marks->marks[row].is_counted = 1;

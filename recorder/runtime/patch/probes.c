@@ -110,7 +110,7 @@ static void patch(struct probing *p)
         d->entries = d->exits = d->exits_left = 0;
 }
 
-/* Marks among the copies: those that have a jump begin. */
+/* Marks among the copies: those that have a jump begin. Without room nothing was decided. */
 struct marks_made {
     uint32_t chosen, made;
 };
@@ -119,7 +119,7 @@ static struct marks_made begin_marks(const struct probing *p)
     const struct ttp_probe_decision *d = &p->decision;
     const struct ttp_probe_stub *stub = d->stubs;
     struct marks_made count = {0};
-    for (uint32_t i = 0; i < d->plan->function_count; i++) {
+    for (uint32_t i = 0; d->functions != NULL && i < d->plan->function_count; i++) {
         const struct ttp_patch_probe *probe = &d->probes[d->functions[i].first_probe];
         bool is_mark = probe->kind == TTP_PATCH_MARK;
         count.chosen += is_mark;
