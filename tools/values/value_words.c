@@ -229,10 +229,17 @@ static ttape_string field_name(const struct tool_value_names *names, uint32_t ba
     return (ttape_string){name.data + size + 1, name.size_bytes - size - 1};
 }
 
+/* So many of `count` values have a name of the file's: 255 at most, whereas values may be many. */
+static uint32_t count_named(const struct tool_value_names *names, uint32_t count)
+{
+    uint32_t named = names->names != NULL ? names->count : 0;
+    return count < named ? count : named;
+}
+
 /* It is shown with the value before it that it is in. */
 static bool is_field(const struct tool_value_names *names, uint32_t index)
 {
-    for (uint32_t base = 0; base < index; base++)
+    for (uint32_t base = 0; base < index && index < count_named(names, UINT32_MAX); base++)
         if (field_name(names, base, index).size_bytes > 0)
             return true;
     return false;
@@ -262,13 +269,13 @@ static void put_with_fields(struct tool_output *out, const struct tool_value_nam
 {
     const ttape_value_name *type = tool_value_type(names, index);
     const char *between = "{";
-    uint32_t first = index + 1;
-    while (first < all->count &&
+    uint32_t first = index + 1, end = count_named(names, all->count);
+    while (first < end &&
            (field_name(names, index, first).size_bytes == 0 || is_absent(&all->values[first])))
         first++;
-    if (first == all->count || !is_structure(&all->values[index], type))
+    if (first >= end || !is_structure(&all->values[index], type))
         tool_put_value(out, &all->values[index], type);
-    for (uint32_t i = first; i < all->count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         ttape_string name = field_name(names, index, i);
         if (name.size_bytes == 0 || is_absent(&all->values[i]))
             continue;
@@ -278,7 +285,7 @@ static void put_with_fields(struct tool_output *out, const struct tool_value_nam
         tool_put_value(out, &all->values[i], tool_value_type(names, i));
         between = ", ";
     }
-    tool_output_text(out, first < all->count ? "}" : "");
+    tool_output_text(out, first < end ? "}" : "");
 }
 
 static void put_named(struct tool_output *out, struct tool_value_names *names,
