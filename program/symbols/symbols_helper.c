@@ -368,6 +368,9 @@ static void list_between(struct helping *help, const struct tool_wire_request *r
     answer(help, &last, sizeof last);
 }
 
+#define NUMBER_BYTES    24u /* of a text */
+#define NAMES_BYTES_MAX (TOOL_SYMBOLS_VALUES * (2 * TOOL_VALUE_TEXT_MAX + NUMBER_BYTES))
+
 /* Texts of a function's values. */
 struct saying {
     char *text;
@@ -388,17 +391,27 @@ static void say_text(struct saying *saying, const char *text)
 
 static void say_number(struct saying *saying, int64_t number)
 {
-    char text[24];
+    char text[NUMBER_BYTES];
     (void)snprintf(text, sizeof(text), "%" PRId64, number);
     say_text(saying, text);
 }
 
+/* Constants are left out where they would take the room of values' names. */
+static uint32_t count_constants(const struct saying *saying, const struct tool_elf_value *value)
+{
+    size_t size = saying->used + NAMES_BYTES_MAX;
+    for (uint32_t i = 0; i < value->constant_count; i++)
+        size += NUMBER_BYTES + strlen(value->constants[i].name) + 1;
+    return size <= TOOL_WIRE_NAME_MAX ? value->constant_count : 0;
+}
+
 static void say_value(struct saying *saying, const struct tool_elf_value *value)
 {
+    uint32_t count = count_constants(saying, value);
     say_text(saying, value->name);
     say_text(saying, value->type);
-    say_number(saying, value->constant_count);
-    for (uint32_t i = 0; i < value->constant_count; i++) {
+    say_number(saying, count);
+    for (uint32_t i = 0; i < count; i++) {
         say_number(saying, value->constants[i].value);
         say_text(saying, value->constants[i].name);
     }

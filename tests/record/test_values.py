@@ -33,6 +33,7 @@ C_CALLS = [
     'records(a=P{id=6, name=0x10, code="", low=0, middle=0, color=RED}, '
     "b={id=0, name=0x0, ........}, c=3) = 0",
     f"found(a=P{RECORD}) = P{RECORD}",
+    "wordy(a=P{a=a_constant_........_10, ........, p=1}, b=7) = 7",
     'fourteen(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8, i=9, j=10, k=11, l=inf, m="thirteen", '
     "n={x=-2, y=9}) = ........",
     'stacks(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=-8, i="ninth") = 21',

@@ -38,6 +38,15 @@ union number {
     long l;
     double d;
 };
+/* Of many fields: names that would not all have room. */
+#define NAME(n) a_constant_whose_name_is_as_long_as_those_of_some_large_libraries_##n
+#define TEN(n)                                                                                     \
+    NAME(n##0), NAME(n##1), NAME(n##2), NAME(n##3), NAME(n##4), NAME(n##5), NAME(n##6),            \
+        NAME(n##7), NAME(n##8), NAME(n##9)
+enum wordy { TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6) };
+struct wordies {
+    enum wordy a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p;
+};
 typedef const char *text;
 struct point {
     short x, y;
@@ -159,6 +168,11 @@ FUNCTION struct record *found(struct record *a)
     BARRIER;
     return a;
 }
+FUNCTION int wordy(const struct wordies *a, int b)
+{
+    BARRIER;
+    return a != NULL ? b : 0;
+}
 FUNCTION long fourteen(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k,
                        long double l, text m, struct point n)
 {
@@ -222,6 +236,7 @@ int main(int argc, char **argv)
                                    .at = {-2, 9},
                                    .number = 1.5f,
                                    .wide = -1e-30L};
+    static struct wordies wordies = {.p = NAME(11)};
     integers(-1, -300, -70000, -5000000000, 9);
     unsigneds(255, 65535, 4000000000u, UINT64_MAX, 1);
     floats(1.5f, -2.25, 3, 1e-40f);
@@ -241,6 +256,7 @@ int main(int argc, char **argv)
     records(&record, record, 1);
     records(NULL, record, 2);
     found(&record);
+    wordy(&wordies, 7);
     fourteen(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1e4932L, "thirteen", record.at);
     at_the_end();
     nothing();
