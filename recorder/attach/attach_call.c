@@ -51,8 +51,17 @@ static void look_at(struct ttp_call_places *places, const uint8_t *bytes, size_t
         places->restore = at + (uint64_t)(restore - bytes);
 }
 
+static bool is_there(int memory, uint64_t at, const uint8_t *code, size_t size)
+{
+    uint8_t bytes[sizeof restore_code];
+    return at != 0 && ttp_memory_read(memory, at, bytes, size) && memcmp(bytes, code, size) == 0;
+}
+
 bool ttp_call_places_find(struct ttp_call_places *places, const struct ttp_maps *maps, int memory)
 {
+    if (is_there(memory, places->call, call_code, sizeof call_code) &&
+        is_there(memory, places->restore, restore_code, sizeof restore_code))
+        return true;
     uint8_t *bytes = malloc(CHUNK);
     *places = (struct ttp_call_places){0};
     for (size_t i = 0; bytes != NULL && i < maps->count; i++) {

@@ -107,6 +107,9 @@ uint64_t ttp_stop_end(struct ttp_stop *stop);
 bool ttp_stop_wait(pid_t tid, int *status);
 /* The letter of a task's state; 'X': it is not there. */
 char ttp_task_state(pid_t tid);
+/* By whose name /proc shows what a process has: its first thread, or, where that one has ended,
+ * another one. */
+uint32_t ttp_living_task(uint32_t pid);
 bool ttp_memory_read(int memory, uint64_t at, void *into, size_t bytes);
 bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes);
 uint64_t ttp_attach_now_ns(void);
@@ -117,6 +120,7 @@ uint64_t ttp_attach_now_ns(void);
 struct ttp_call_places {
     uint64_t call, restore;
 };
+/* Those that are known stay, unless their module has been unloaded: to be asked in each stop. */
 bool ttp_call_places_find(struct ttp_call_places *places, const struct ttp_maps *maps, int memory);
 struct ttp_called {
     long number;

@@ -3,6 +3,7 @@
  * this, too. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static bool is_as_in_file(uint32_t pid, int memory, const struct ttp_map *map,
     char name[4352];
     size_t size = range->high - range->low;
     off_t at = (off_t)(map->offset + (range->low - map->start));
-    (void)snprintf(name, sizeof name, "/proc/%u/root%s", pid, map->path);
+    (void)snprintf(name, sizeof name, "/proc/%u/root%s", ttp_living_task(pid), map->path);
     int file = open(name, O_RDONLY | O_CLOEXEC);
     uint8_t *there = malloc(size), *here = malloc(size);
     bool is_same = file >= 0 && there != NULL && here != NULL &&
@@ -106,7 +107,7 @@ static bool is_as_in_file(uint32_t pid, int memory, const struct ttp_map *map,
 static void find_ranges(struct leaving *l)
 {
     char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", l->said->pid);
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(l->said->pid));
     int memory = open(path, O_RDONLY | O_CLOEXEC);
     for (uint32_t i = 0; memory >= 0 && i < l->changes.count && l->range_count < RANGES;) {
         uint64_t low = l->changes.list[i].at & ~(TTP_PAGE - 1);
@@ -142,7 +143,6 @@ static bool put_back(struct ttp_stop *stop, struct leaving *l)
     bool is_whole = ttp_code_restore(stop->memory, &l->changes, &restored);
     l->said->foreign = restored.foreign;
     l->said->is_back = is_whole && restored.foreign == 0;
-    l->places = (struct ttp_call_places){0}; /* where our jumps were is other code now */
     return is_whole;
 }
 
@@ -186,10 +186,14 @@ static bool put_back_held(struct leaving *l)
     }
     if (folder != NULL)
         (void)closedir(folder);
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", l->said->pid);
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(l->said->pid));
     int memory = is_held ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    bool is_back = memory >= 0 && (l->changes.list != NULL || read_changes(l, memory)) &&
-                   ttp_code_restore(memory, &l->changes, &restored);
+    ttp_maps_free(&l->maps);
+    bool is_known = memory >= 0 && ttp_maps_read(&l->maps, l->said->pid) &&
+                    (l->changes.list != NULL || read_changes(l, memory));
+    if (is_known)
+        forget_unloaded(l);
+    bool is_back = is_known && ttp_code_restore(memory, &l->changes, &restored);
     if (memory >= 0)
         (void)close(memory);
     return is_back;
@@ -208,10 +212,9 @@ static bool prepare_stop(struct leaving *l, const struct ttp_stop *stop)
 {
     ttp_maps_free(&l->maps);
     l->may_call = may_call(l->said->pid);
-    bool is_known =
-        ttp_maps_read(&l->maps, l->said->pid) &&
-        (l->places.call != 0 || ttp_call_places_find(&l->places, &l->maps, stop->memory)) &&
-        (l->changes.list != NULL || read_changes(l, stop->memory));
+    bool is_known = ttp_maps_read(&l->maps, l->said->pid) &&
+                    ttp_call_places_find(&l->places, &l->maps, stop->memory) &&
+                    (l->changes.list != NULL || read_changes(l, stop->memory));
     if (is_known)
         forget_unloaded(l);
     return is_known;
@@ -253,12 +256,17 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
                                         "was patched stays, and does nothing");
 }
 
+/* Its memory is no more; one that we may not look into any longer is there. */
 static bool is_gone(uint32_t pid)
 {
-    struct ttp_maps maps;
-    bool is_there = ttp_maps_read(&maps, pid);
-    ttp_maps_free(&maps);
-    return !is_there;
+    char path[64], byte;
+    (void)snprintf(path, sizeof path, "/proc/%u/maps", ttp_living_task(pid));
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return errno == ENOENT || errno == ESRCH;
+    bool is_empty = read(file, &byte, 1) == 0;
+    (void)close(file);
+    return is_empty;
 }
 
 ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *segment,

@@ -53,7 +53,7 @@ bool ttp_maps_read(struct ttp_maps *maps, uint32_t pid)
     char path[64], line[LINE_BYTES];
     bool is_whole = true;
     *maps = (struct ttp_maps){0};
-    (void)snprintf(path, sizeof path, "/proc/%u/maps", pid);
+    (void)snprintf(path, sizeof path, "/proc/%u/maps", ttp_living_task(pid));
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return false;

@@ -48,6 +48,8 @@ struct ttp_attach {
     bool is_mapped;
 };
 
+static const char no_place[] = "its code has no place from which a system call can be made";
+
 static uint64_t caught_faults(const char *status)
 {
     return ttp_look_number(status, "SigCgt:", 16, 0) & FAULT_SIGNALS;
@@ -65,7 +67,7 @@ static bool has_shadow_stack(const char *status)
 static bool look_at_program(uint32_t pid, struct stat *about)
 {
     char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%u/exe", pid);
+    (void)snprintf(path, sizeof path, "/proc/%u/exe", ttp_living_task(pid));
     return stat(path, about) == 0;
 }
 
@@ -116,10 +118,8 @@ static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *
                                          .minds_faults = a->caught != 0,
                                          .has_shadow_stack = pushes_nothing};
     TTP_TRY(ttp_targets_open(&a->targets, &look, a->options.wishes, a->options.wish_count, err));
-    return ttp_call_places_find(&a->places, &a->maps, memory)
-               ? TTAPE_OK
-               : refuse_process(a, "its code has no place from which a system call can be made",
-                                err);
+    return ttp_call_places_find(&a->places, &a->maps, memory) ? TTAPE_OK
+                                                              : refuse_process(a, no_place, err);
 }
 
 /* How stacks are walked, by module. */
@@ -285,8 +285,13 @@ static ttape_status stop_first(struct ttp_attach *a, ttape_error *err)
     struct ttp_stop stop;
     TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
     ttp_maps_free(&a->maps);
-    const char *why = ttp_maps_read(&a->maps, a->options.pid) ? make_segment(a, &stop)
-                                                              : "its mappings cannot be read";
+    const char *why = NULL;
+    if (!ttp_maps_read(&a->maps, a->options.pid))
+        why = "its mappings cannot be read";
+    else if (!ttp_call_places_find(&a->places, &a->maps, stop.memory))
+        why = no_place;
+    else
+        why = make_segment(a, &stop);
     count_stop(a, &stop);
     return why == NULL ? TTAPE_OK : refuse_process(a, why, err);
 }
@@ -296,7 +301,7 @@ static ttape_status stop_first(struct ttp_attach *a, ttape_error *err)
 static const char *fill_segment(struct ttp_attach *a)
 {
     char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", a->options.pid);
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(a->options.pid));
     int memory = open(path, O_RDWR | O_CLOEXEC);
     const char *why = memory < 0 ? "its memory cannot be written to"
                                  : ttp_targets_fill(&a->targets, &a->segment, memory);
@@ -453,7 +458,7 @@ static bool has_lost_segment(const struct ttp_attach *a)
 bool ttp_attach_is_over(struct ttp_attach *a)
 {
     struct stat program;
-    char *text = ttp_look_read(a->options.pid, "status");
+    char *text = ttp_look_read(ttp_living_task(a->options.pid), "status");
     const char *state = text == NULL ? NULL : strstr(text, "State:");
     bool is_over = state == NULL || state[7] == 'Z' || state[7] == 'X' ||
                    ttp_look_number(text, "TracerPid:", 10, 0) != 0 ||

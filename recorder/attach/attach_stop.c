@@ -73,6 +73,29 @@ char ttp_task_state(pid_t tid)
     return behind == NULL || behind[1] == '\0' ? 'X' : behind[2];
 }
 
+/* It has ended, and is only there for who waits for it. */
+static bool is_ended(pid_t tid)
+{
+    char state = ttp_task_state(tid);
+    return state == 'Z' || state == 'X';
+}
+
+uint32_t ttp_living_task(uint32_t pid)
+{
+    char path[64];
+    uint32_t found = pid;
+    (void)snprintf(path, sizeof path, "/proc/%u/task", pid);
+    DIR *folder = is_ended((pid_t)pid) ? opendir(path) : NULL;
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (found == pid && tid > 0 && !is_ended(tid))
+            found = (uint32_t)tid;
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    return found;
+}
+
 bool ttp_stop_wait(pid_t tid, int *status)
 {
     const struct timespec pause = {0, PAUSE_NS};
@@ -116,13 +139,6 @@ static bool add_task(struct ttp_stop *stop, pid_t tid)
 static void drop_task(struct ttp_stop *stop, struct ttp_stopped_task *task)
 {
     *task = stop->tasks[--stop->count];
-}
-
-/* It has ended, and is only there for who waits for it. */
-static bool is_ended(pid_t tid)
-{
-    char state = ttp_task_state(tid);
-    return state == 'Z' || state == 'X';
 }
 
 enum seized { SEIZED_NEW, SEIZED_KNOWN, SEIZED_REFUSED };
@@ -295,7 +311,7 @@ static const char *stop_once(struct ttp_stop *stop, uint32_t pid)
 {
     char path[64];
     *stop = (struct ttp_stop){.pid = pid, .began_ns = ttp_attach_now_ns()};
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", pid);
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(pid));
     stop->memory = open(path, O_RDWR | O_CLOEXEC);
     const char *why = stop->memory < 0 ? "its memory cannot be written to" : stop_tasks(stop);
     for (size_t i = 0; why == NULL && i < stop->count; i++)

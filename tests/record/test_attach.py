@@ -275,6 +275,55 @@ def test_unloaded(checks, work):
                  "unloaded: its answers")
 
 
+LEAVES = """#include <pthread.h>
+#include <unistd.h>
+int f(int n) { volatile int m[4]; m[0] = n; return m[0] + 1; }
+static void *serve(void *unused) {
+    char byte[2];
+    while (read(0, byte, 1) == 1) { byte[1] = f(byte[0]); if (write(1, byte + 1, 1) != 1) break; }
+    return unused;
+}
+int main(void) {
+    pthread_t one;
+    if (pthread_create(&one, NULL, serve, NULL) != 0 || read(3, &one, 1) != 0) return 1;
+    pthread_exit(NULL);
+}
+"""
+
+
+def test_first_thread(checks, work):
+    """The first thread ends, and the process goes on."""
+    (work / "leaves.c").write_text(LEAVES)
+    path = setting.build(str(work / "leaves.c"), flags=("-O1", "-pthread"), log=False, hooks=False)
+    end, start = os.pipe()
+    process = subprocess.Popen(["sh", "-c", f'exec 3<&{end} {end}<&-; exec "$0"', path],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+                               pass_fds=(end,))
+    os.close(end)
+
+    def ask():
+        process.stdin.write(b"x")
+        return process.stdout.read(1) == b"y"
+
+    until("its second thread", lambda: ask() and len(os.listdir(f"/proc/{process.pid}/task")) == 2)
+    tid = max(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
+    program = Program.__new__(Program)  # /proc shows nothing more by its first thread
+    program.process, program.pid = process, tid
+    before = program.state()
+    attached = recorder(process.pid, work / "leaves.ttape")
+    until("a recording", lambda: all(ask() for _ in range(EVENTS)) and has_events(attached))
+    os.close(start)
+    status = Path(f"/proc/{process.pid}/status")
+    until("its end", lambda: "State:\tZ" in status.read_text(encoding="utf-8"))
+    checks.that(ask(), "it goes on without its first thread")
+    attached.send_signal(signal.SIGINT)
+    said = attached.communicate(timeout=GIVE_UP)[1]
+    checks.that(attached.returncode in (0, 3) and "is as it was" in said, f"leaves: {said}")
+    checks.equal((program.state(), ask()), (before, True), "without its first thread: afterwards")
+    process.stdin.close()
+    checks.equal(process.wait(timeout=GIVE_UP), 0, "without its first thread: its end")
+
+
 def test_kills(checks, work):
     """A stop that the recorder does not come to undo ends waits with EINTR: nobody waits here."""
     program, library = Program(["threads", "2", "forks"]), kill_library()
@@ -332,6 +381,7 @@ def main():
             setting.skip("this machine lacks rdfsbase")
         test_refusals(checks, work)
         test_unloaded(checks, work)
+        test_first_thread(checks, work)
         test_cycles(checks, work)
         if KILLS:
             test_kills(checks, work)
