@@ -278,8 +278,8 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
                  (double)result->longest_stop_ns / 1e6,
                  result->is_segment_left ? "" : ", and is as it was");
     if (result->left_module_count != 0)
-        tool_message("libraries were left out (%u): their code is not as in their files, or has "
-                     "no place for stubs near it",
+        tool_message("libraries were left out (%u): their code is not as in their files, has no "
+                     "place for stubs near it, or 256 others are recorded already",
                      result->left_module_count);
     if (result->loaded_count != 0)
         tool_message("libraries were loaded meanwhile (%u): their functions are not recorded; "
