@@ -24,7 +24,7 @@
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       14u
+#define TTP_PATCH_VERSION       15u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -257,9 +257,18 @@ enum ttp_value_at {
     TTP_AT_RDI = 0, /* rdi, rsi, rdx, rcx, r8, r9 */
     TTP_AT_RDX = 2,
     TTP_AT_RAX = 6,
-    TTP_AT_XMM = 8,          /* eight of them */
-    TTP_AT_STACK = 16,       /* so many words above the return address's word and one */
-    TTP_AT_STACK_WORDS = 112 /* behind that: the address of such a word */
+    TTP_AT_XMM = 8,           /* eight of them */
+    TTP_AT_STACK = 16,        /* so many words above the return address's word and one */
+    TTP_AT_STACK_WORDS = 112, /* behind that: the address of such a word */
+    TTP_AT_COUNTER = 240      /* enum ttp_value_counter, as the thread asks the kernel */
+};
+enum ttp_value_counter {
+    TTP_VALUE_CPU_TIME,         /* of the thread, ns */
+    TTP_VALUE_PAGE_FAULTS,      /* of the thread */
+    TTP_VALUE_CONTEXT_SWITCHES, /* of the thread */
+    TTP_VALUE_MAX_RSS,          /* of the process, bytes: the most so far */
+    TTP_VALUE_CPU,              /* the number of the processor */
+    TTP_VALUE_COUNTERS
 };
 /* Types beside those of the file. What they are made of is a string there. */
 enum ttp_value_made {

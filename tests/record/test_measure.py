@@ -2,6 +2,7 @@
 """`--measure`: what system calls cost of a counter of their thread, in the place of time. Counters
 of software are there on any machine that lets us count; of others it is said where they are not."""
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -65,9 +66,68 @@ def check_file(checks, program, trace):
                  done.err)
 
 
+FAULTS = """#include <stdlib.h>
+#include <sys/mman.h>
+enum { PAGES = 64, SIZE = PAGES * 4096 };
+static __attribute__((noinline)) char *touch(int depth)
+{
+    char *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (madvise(at, SIZE, MADV_NOHUGEPAGE) != 0)
+        exit(9);
+    for (int i = 0; i < SIZE; i += 4096)
+        at[i] = 1;
+    return depth > 0 ? touch(depth - 1) + (at[0] - 1) : at;
+}
+static __attribute__((noinline)) int idle(volatile int x) { x += 3; return x - 2; }
+struct pair { int a, b; };
+__attribute__((noinline)) int sum(const struct pair *pair) { return idle(pair->a - 1) + pair->b; }
+int main(void) { return idle(touch(11)[0]) + sum(&(struct pair){1, 2}) - 5; }
+"""
+
+
+def check_functions(checks, work):
+    """At both ends of calls, also of those within one another, more than a thread keeps at once."""
+    (work / "faults.c").write_text(FAULTS, encoding="utf-8")
+    setting.call(["gcc", "-O1", "-g", "-fno-optimize-sibling-calls", "-w", "-D_GNU_SOURCE", "-o",
+                  work / "faults", work / "faults.c"])
+    trace = work / "faults.ttape"
+    done = setting.tracetape("record", "-q", "-f", "-o", trace, "--measure",
+                             "page-faults,cpu-time,cpu,max-rss=^(touch|idle)$", "--patch",
+                             "^(touch|idle)$", "--", work / "faults")
+    checks.equal((done.status, traces.verify(trace)), (0, None), f"functions: {done.err}")
+    lines = setting.tracetape("dump", "--format", "ndjson", trace).out.splitlines()
+    events = [event for event in map(json.loads, lines) if event.get("symbol") in ("touch", "idle")]
+    checks.equal({len(event.get("values", ())) for event in events}, {4}, "values of each end")
+    open_calls, costs = [], {"touch": [], "idle": []}
+    for event in events:
+        if event["kind"] == "enter":
+            open_calls.append(event)
+            continue
+        entered = open_calls.pop()
+        costs[event["symbol"]].append([b - a for a, b in zip(entered["values"], event["values"])])
+    spent, faults = zip(*[(cost[0], cost[1]) for cost in costs["touch"]])
+    checks.equal(len(faults), 12, "calls")
+    checks.that(all(64 * (i + 1) <= count < 64 * (i + 1) + 40 for i, count in enumerate(faults)),
+                f"page faults of each call and what it calls: {faults}")
+    checks.that(all(b > a > 0 for a, b in zip(spent, spent[1:])), f"time: {spent}")
+    checks.that(all(cost[1] < 8 for cost in costs["idle"]), f"nothing: {costs['idle']}")
+    checks.that(all(event["values"][3] < 4096 and event["values"][2] >= 64 * 4096
+                    for event in events), "processors, and memory")
+    text = setting.tracetape("dump", trace).out
+    checks.that(b"(cpu-time=" in text and b" cpu=" in text, f"names: {text[:400]}")
+    done = setting.tracetape("record", "-q", "-f", "-o", trace, "--args=^sum$", "--measure",
+                             "page-faults,cpu=^sum$", "--patch", "^sum$", "--", work / "faults")
+    text = setting.tracetape("dump", trace).out
+    checks.that(re.search(rb"sum\(pair=0x[0-9a-f]+\{a=1, b=2\}, page-faults=\d+, cpu=\d+\)"
+                          rb" = 3, page-faults=\d+, cpu=\d+;", text), f"fields: {done.err} {text}")
+
+
 def check_refused(checks, program, trace):
     for options, status, said in (
             (["--measure", "luck"], 2, b"cannot use 'luck'"),
+            (["--measure", "cycles=work"], 2, b"no thread can ask for its 'cycles'"),
+            (["--measure", "cpu,=work"], 2, b"no thread can ask for its ''"),
+            (["--measure", "cpu=work", "--engine", "ptrace"], 2, b"by ptrace there are only"),
             (["--measure", "cycles", "--engine", "in-process"], 2, b"needs --engine ptrace")):
         done = setting.tracetape("record", "-f", "-o", trace, *options, "--", program)
         checks.equal((done.status, said in done.err), (status, True), f"{options}: {done.err}")
@@ -87,6 +147,7 @@ def main():
         check_inside(checks, program)
         check_known(checks, program, "--engine", "ptrace")
         check_file(checks, program, Path(folder, "counted.ttape"))
+        check_functions(checks, Path(folder))
         check_refused(checks, program, Path(folder, "refused.ttape"))
     checks.verdict()
 

@@ -1,35 +1,60 @@
-/* What a system call costs of a counter of its thread: as the thread itself asks the kernel, before
- * the call is recorded and behind it. Where it may not ask (a filter), nothing is known. */
+/* Counters of a thread, as it asks the kernel itself: what they stand at where a function is
+ * entered and left, and what a system call costs, asked before it is recorded and behind it. Where
+ * it may not ask (a filter), nothing is known. */
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "recorder/runtime/patch/patch.h"
 
-static uint64_t count_of(const struct rusage *used)
+static bool ask_usage(long whose, struct rusage *used)
 {
-    return ttp_arena.head.call_counter == TTP_COUNTER_PAGE_FAULTS
-               ? (uint64_t)(used->ru_minflt + used->ru_majflt)
-               : (uint64_t)(used->ru_nvcsw + used->ru_nivcsw);
+    return !ttp_failed(ttp_syscall(SYS_getrusage, whose, (long)used, 0, 0, 0, 0));
 }
 
-static bool count_now(uint64_t *count)
+static bool ask_time(uint64_t *count)
 {
     struct timespec used;
-    struct rusage usage;
-    if (ttp_process.avoids_system_calls)
-        return false;
-    if (ttp_arena.head.call_counter != TTP_COUNTER_CPU_TIME) {
-        bool is_there =
-            !ttp_failed(ttp_syscall(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0, 0, 0));
-        *count = is_there ? count_of(&usage) : 0;
-        return is_there;
-    }
     if (ttp_failed(
             ttp_syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&used, 0, 0, 0, 0)))
         return false;
     *count = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
     return true;
+}
+
+static bool ask_processor(uint64_t *count)
+{
+    uint32_t number = 0;
+    bool is_there = !ttp_failed(ttp_syscall(SYS_getcpu, (long)&number, 0, 0, 0, 0, 0));
+    *count = number;
+    return is_there;
+}
+
+bool ttp_value_count(uint32_t counter, uint64_t *count)
+{
+    struct rusage used;
+    if (ttp_process.avoids_system_calls)
+        return false;
+    if (counter == TTP_VALUE_CPU_TIME)
+        return ask_time(count);
+    if (counter == TTP_VALUE_CPU)
+        return ask_processor(count);
+    if (!ask_usage(counter == TTP_VALUE_MAX_RSS ? RUSAGE_SELF : RUSAGE_THREAD, &used))
+        return false;
+    *count = counter == TTP_VALUE_MAX_RSS       ? (uint64_t)used.ru_maxrss * 1024u
+             : counter == TTP_VALUE_PAGE_FAULTS ? (uint64_t)(used.ru_minflt + used.ru_majflt)
+                                                : (uint64_t)(used.ru_nvcsw + used.ru_nivcsw);
+    return true;
+}
+
+/* The arena's counters are the first ones, from 1 on. */
+_Static_assert(TTP_COUNTER_CPU_TIME == TTP_VALUE_CPU_TIME + 1 &&
+                   TTP_COUNTER_PAGE_FAULTS == TTP_VALUE_PAGE_FAULTS + 1 &&
+                   TTP_COUNTER_CONTEXT_SWITCHES == TTP_VALUE_CONTEXT_SWITCHES + 1,
+               "as it says");
+static bool count_now(uint64_t *count)
+{
+    return ttp_value_count(ttp_arena.head.call_counter - 1, count);
 }
 
 /* One that is free, or is this call's from before; else one of a call that was left. */

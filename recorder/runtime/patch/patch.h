@@ -136,7 +136,9 @@ void ttp_call_texts_done(struct ttp_call_values *values);
 #define TTP_HASH_FIRST UINT64_C(0xCBF29CE484222325)
 bool ttp_call_bytes_hash(uint64_t from, uint32_t bytes, uintptr_t sp, uint64_t *hash);
 
-/* call_counters.c: what the call at that stack pointer costs; its last value. */
+/* call_counters.c: what a counter (enum ttp_value_counter) stands at; false: it is not known. */
+bool ttp_value_count(uint32_t counter, uint64_t *count);
+/* What the call at that stack pointer costs; its last value. */
 void ttp_call_count_begins(uintptr_t sp);
 void ttp_call_count_ends(struct ttp_call_values *values, uintptr_t sp);
 

@@ -44,6 +44,8 @@ static bool read_place(uintptr_t sp, uint32_t at, uint64_t *number)
         *number = ttp_probe_saved(sp, TTP_SAVED_XMM - (at - TTP_AT_XMM));
     else if (at >= TTP_AT_STACK && at < TTP_AT_STACK + TTP_AT_STACK_WORDS)
         return read_stack(sp, at - TTP_AT_STACK, number);
+    else if (at >= TTP_AT_COUNTER)
+        return ttp_value_count(at - TTP_AT_COUNTER, number);
     else if (at >= TTP_AT_STACK + TTP_AT_STACK_WORDS)
         *number = sp + 8 + 8ull * (at - TTP_AT_STACK - TTP_AT_STACK_WORDS);
     else

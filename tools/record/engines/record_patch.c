@@ -43,6 +43,13 @@ bool tool_parse_nest_libcalls(const char *text, void *into)
     return true;
 }
 
+bool tool_parse_record_measure(const char *text, void *into)
+{
+    struct tool_record_patch *patch = into;
+    return strchr(text, '=') != NULL ? tool_parse_measured(text, &patch->values)
+                                     : tool_parse_measure(text, &patch->measure);
+}
+
 bool tool_record_patch_is_given(const struct tool_record_patch *patch)
 {
     return patch->rules.function.count != 0 || patch->library_calls || patch->marks.given;

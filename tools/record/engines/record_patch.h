@@ -48,6 +48,7 @@ struct tool_record_patch {
     struct tool_record_copies copies; /* that are patched */
     struct tool_record_values values; /* of what functions are given and return */
     struct tool_record_marks marks;   /* static probes of all modules */
+    const char *measure;              /* of system calls; or NULL */
 };
 
 /* Of which modules and functions none is patched, as the command line's rules say. */
@@ -63,6 +64,8 @@ static inline void tool_record_patch_rules(struct tool_record_patch *patch,
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
 bool tool_parse_libcalls(const char *text, void *into);     /* the same; NULL: all */
 bool tool_parse_nest_libcalls(const char *text, void *into);
+/* The same: COUNTER of each system call, or COUNTER,...=REGEX of functions. */
+bool tool_parse_record_measure(const char *text, void *into);
 bool tool_record_patch_is_given(const struct tool_record_patch *patch);
 /* Whose functions are patched: "": of each program; the path of one; NULL: of none. */
 const char *tool_record_patch_tries(const struct tool_record_patch *patch);

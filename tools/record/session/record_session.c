@@ -174,6 +174,8 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
         return tool_record_join_open(&session->join, &session->patch, session->attach);
     if (session->calls.application)
         o->rules.is_application = tool_record_is_application;
+    if (session->patch.measure != NULL)
+        session->calls.measure = session->patch.measure;
     tool_record_calls_begin(&session->calls);
     session->calls.by_ptrace = session->attach != 0 || session->engine == TOOL_ENGINE_PTRACE ||
                                (session->engine == TOOL_ENGINE_AUTO && session->calls.given &&
@@ -188,6 +190,9 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
             return tool_usage(session->verb, "--patch is not for what is recorded by ptrace");
         tool_record_patch_leave(&session->patch, command_name);
     }
+    if (session->calls.by_ptrace && session->patch.values.has_counters)
+        return tool_usage(session->verb, "--measure COUNTER=REGEX is of functions: by ptrace "
+                                         "there are only system calls");
     tool_record_calls_warn(&session->calls, session->attach != 0);
     session->calls.arguments |= session->patch.values.all_arguments;
     if (!tool_record_calls_open(&session->calls, o))

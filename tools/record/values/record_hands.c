@@ -5,6 +5,20 @@
 
 #include "tools/command/tool.h"
 
+#define COUNTER(name)                                                                              \
+    {                                                                                              \
+        (name "\0\0"                                                                               \
+              "0"),                                                                                \
+            sizeof(name) + 3                                                                       \
+    }
+const ttape_string tool_record_counter_texts[TTP_VALUE_COUNTERS] = {
+    [TTP_VALUE_CPU_TIME] = COUNTER("cpu-time"),
+    [TTP_VALUE_PAGE_FAULTS] = COUNTER("page-faults"),
+    [TTP_VALUE_CONTEXT_SWITCHES] = COUNTER("context-switches"),
+    [TTP_VALUE_MAX_RSS] = COUNTER("max-rss"),
+    [TTP_VALUE_CPU] = COUNTER("cpu"),
+};
+
 #define REGISTERS 6u
 #define FLOATS    8u
 
@@ -136,6 +150,39 @@ static bool take_kind(const char **text, struct ttp_value_place *place, bool is_
     return place->type != TTAPE_VALUE_FLOAT || place->at >= TTP_AT_XMM;
 }
 
+static uint32_t find_counter(const char *text, size_t size)
+{
+    uint32_t i = 0;
+    while (i < TTP_VALUE_COUNTERS && (strlen(tool_record_counter_texts[i].data) != size ||
+                                      memcmp(tool_record_counter_texts[i].data, text, size) != 0))
+        i++;
+    return i;
+}
+
+bool tool_record_hand_measure(const char *text, struct tool_record_hand *hand)
+{
+    const char *end = strchr(text, '=');
+    *hand = (struct tool_record_hand){.given = 0};
+    for (const char *at = text; end != NULL; at++) {
+        size_t size = strcspn(at, ",=");
+        uint32_t counter = find_counter(at, size);
+        if (counter == TTP_VALUE_COUNTERS) {
+            tool_message("no thread can ask for its '%.*s' at each call of a function: cpu-time, "
+                         "page-faults, context-switches, max-rss and cpu it can",
+                         (int)size, at);
+            return false;
+        }
+        hand->counters |= UINT32_C(1) << counter;
+        at += size;
+        if (at == end)
+            break;
+    }
+    if (end == NULL || !tool_parse_pattern(end + 1, &hand->names))
+        return false;
+    hand->text = tool_copy_text(text, strlen(text));
+    return true;
+}
+
 /* The bit of a result is behind those of what is given. */
 static void move_bits(struct tool_record_hand *hand, uint32_t from, uint32_t to)
 {
@@ -234,4 +281,5 @@ void tool_record_hand_add(struct tool_record_hand *hand, const struct tool_recor
     if (more->returned != 0)
         set_place(hand, hand->given, more, more->given);
     hand->returned |= more->returned;
+    hand->counters |= more->counters;
 }

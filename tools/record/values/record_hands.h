@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tracetape/types.h>
+
 #include "recorder/arena/patch_plan.h"
 #include "tools/record/rules/record_rules.h"
 
@@ -26,9 +28,14 @@ struct tool_record_hand {
     char *text;                                          /* as it was said */
     struct ttp_value_place places[TOOL_HAND_VALUES + 1]; /* what it returns is last */
     uint32_t untyped, characters;                        /* bits by place */
+    uint32_t counters; /* bits by enum ttp_value_counter: at both ends of the call */
 };
 
 bool tool_record_is_by_hand(const char *text);
+/* "cpu-time,page-faults=REGEX". False, with a message where a counter is none of these. */
+bool tool_record_hand_measure(const char *text, struct tool_record_hand *hand);
+/* What they are called, as tool_symbols_value_next reads it. */
+extern const ttape_string tool_record_counter_texts[TTP_VALUE_COUNTERS];
 /* False: it makes no sense. Close it where it does. */
 bool tool_record_hand_parse(const char *text, struct tool_record_hand *hand);
 void tool_record_hand_close(struct tool_record_hand *hand);

@@ -32,10 +32,11 @@ static void count_in(struct tool_record_values *values, const char *what, const 
     values->number = ttp_chosen_number(values->number, "\n");
 }
 
-static bool take_hand(struct tool_record_values *values, const char *text)
+static bool take_hand(struct tool_record_values *values, const char *text,
+                      bool (*parse)(const char *, struct tool_record_hand *))
 {
     struct tool_record_hand hand;
-    if (!tool_record_hand_parse(text, &hand))
+    if (!parse(text, &hand))
         return false;
     if (values->hand_count == TOOL_VALUES_HANDS_MOST) {
         values->has_more_hands = true;
@@ -56,7 +57,7 @@ bool tool_parse_values(const char *text, void *into)
         values->all_arguments = true;
         return true;
     }
-    return tool_record_is_by_hand(text) ? take_hand(values, text)
+    return tool_record_is_by_hand(text) ? take_hand(values, text, tool_record_hand_parse)
                                         : tool_parse_pattern(text, &values->arguments);
 }
 
@@ -66,8 +67,16 @@ bool tool_parse_results(const char *text, void *into)
     count_in(values, "returned", text);
     values->all_results |= text == NULL;
     if (text != NULL && tool_record_is_by_hand(text))
-        return take_hand(values, text);
+        return take_hand(values, text, tool_record_hand_parse);
     return text == NULL || tool_parse_pattern(text, &values->results);
+}
+
+bool tool_parse_measured(const char *text, void *into)
+{
+    struct tool_record_values *values = into;
+    count_in(values, "measured", text);
+    values->has_counters = true;
+    return take_hand(values, text, tool_record_hand_measure);
 }
 
 bool tool_parse_values_excluded(const char *text, void *into)
@@ -116,7 +125,9 @@ uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttap
         return 0;
     for (size_t i = 0; i < values->hand_count; i++)
         if (tool_patterns_match_name(&values->hands[i].names, name)) {
-            wanted |= TOOL_VALUES_BY_HAND | UINT32_C(1) << (TOOL_VALUES_HAND_SHIFT + i);
+            bool has_places = values->hands[i].given + values->hands[i].returned != 0;
+            wanted |= (has_places ? TOOL_VALUES_BY_HAND : 0) | UINT32_C(1)
+                                                                   << (TOOL_VALUES_HAND_SHIFT + i);
             __atomic_store_n(&values->hands[i].is_used, true, __ATOMIC_RELAXED);
         }
     if (tool_patterns_match_name(&values->arguments, name))
@@ -182,7 +193,7 @@ static void put_by_hand(struct making *m, uint32_t index, const struct tool_symb
     struct ttp_values_row *row = &m->rows[index];
     uint32_t wanted = m->wanted[index];
     const struct tool_record_hand none = {.given = 0};
-    bool is_said = (wanted & TOOL_VALUES_BY_HAND) != 0;
+    bool is_said = (wanted & TOOL_VALUES_HANDS) != 0;
     tool_record_said_make(&said, is_said ? &m->by_hand[index] : &none, found, wanted);
     *row = (struct ttp_values_row){.first = (uint32_t)m->count,
                                    .given = (uint8_t)said.values.given,
@@ -212,7 +223,7 @@ static void take_values(void *context, const struct tool_symbols_values *found)
         found->given > TTP_VALUES_MAX) /* two units may tell of one function */
         return;
     bool is_whole = (m->wanted[index] & TOOL_VALUES_POINTED) != 0 || !has_pointed(found);
-    if ((m->wanted[index] & TOOL_VALUES_BY_HAND) != 0 || !is_whole) {
+    if ((m->wanted[index] & TOOL_VALUES_HANDS) != 0 || !is_whole) {
         put_by_hand(m, index, found);
         return;
     }
@@ -231,7 +242,7 @@ static void take_values(void *context, const struct tool_symbols_values *found)
 static void add_hands(struct making *m)
 {
     for (uint32_t i = 0; i < m->given->head.function_count; i++) {
-        if ((m->wanted[i] & TOOL_VALUES_BY_HAND) == 0)
+        if ((m->wanted[i] & TOOL_VALUES_HANDS) == 0)
             continue;
         if (m->by_hand == NULL)
             m->by_hand = tool_allocate(m->given->head.function_count, sizeof *m->by_hand);
@@ -245,8 +256,7 @@ static void add_hands(struct making *m)
 static void take_hands(struct making *m)
 {
     for (uint32_t i = 0; m->by_hand != NULL && i < m->given->head.function_count; i++)
-        if ((m->wanted[i] & TOOL_VALUES_BY_HAND) != 0 &&
-            m->rows[i].given + m->rows[i].returned == 0)
+        if ((m->wanted[i] & TOOL_VALUES_HANDS) != 0 && m->rows[i].given + m->rows[i].returned == 0)
             put_by_hand(m, i, NULL);
     free(m->by_hand);
 }

@@ -27,6 +27,7 @@ struct tool_record_values {
     struct tool_record_hand *hands;
     size_t hand_count, hand_capacity;
     bool has_more_hands; /* than there may be */
+    bool has_counters;   /* of functions */
     uint64_t number;     /* of all that was said, for the choice */
     pthread_mutex_t lock;
     struct tool_record_known_values *known; /* sorted once they are looked for */
@@ -41,6 +42,7 @@ void tool_record_values_say_unused(const struct tool_record_values *values);
 /* Option parsers, of tool_record_values. --args[=REGEX | NAME@arg1/i32,...,retval/s] */
 bool tool_parse_values(const char *text, void *into);
 bool tool_parse_results(const char *text, void *into);
+bool tool_parse_measured(const char *text, void *into); /* "COUNTER,...=REGEX" */
 bool tool_parse_values_excluded(const char *text, void *into);
 
 void tool_record_values_open(struct tool_record_values *values);
@@ -52,6 +54,7 @@ void tool_record_values_close(struct tool_record_values *values);
 #define TOOL_VALUES_POINTED    8u /* with fields of what is pointed to: it was named */
 #define TOOL_VALUES_HAND_SHIFT 8u
 #define TOOL_VALUES_HANDS_MOST 24u
+#define TOOL_VALUES_HANDS      (UINT32_MAX << TOOL_VALUES_HAND_SHIFT)
 uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name);
 
 /* Of a plan's functions, `wanted` each; what stands behind a ttp_values_head, which is filled in

@@ -63,6 +63,18 @@ static void put_said(struct list *into, const struct tool_record_hand *hand, uin
                            : (ttape_string){nameless, sizeof nameless});
 }
 
+/* Of both ends: what a counter stands at there. It is behind all that has fields. */
+static void put_counters(struct list *into, const struct tool_record_hand *hand, uint32_t most)
+{
+    for (uint32_t i = 0; i < TTP_VALUE_COUNTERS; i++)
+        if ((hand->counters >> i & 1) != 0 && into->count < most)
+            put_place(into,
+                      &(struct ttp_value_place){.type = TTAPE_VALUE_UNSIGNED,
+                                                .size_bytes = 8,
+                                                .at = (uint8_t)(TTP_AT_COUNTER + i)},
+                      tool_record_counter_texts[i]);
+}
+
 /* Fields stay where what they are in is as debug information has it. */
 static void put_fields(struct list *into, const struct list *known, uint32_t given,
                        const bool *is_typed, bool with_pointed)
@@ -92,8 +104,29 @@ static void put_given(struct list *into, const struct tool_record_hand *hand,
     for (uint32_t i = 0; i < hand->given; i++)
         if (!is_said[i] && into->count < TTP_VALUES_MAX)
             put_said(into, hand, i, known, 0, given);
+    put_counters(into, hand, TTP_VALUES_MAX);
     if (is_all)
         put_fields(into, known, given, is_typed, (wanted & TOOL_VALUES_POINTED) != 0);
+}
+
+/* A value with its fields, or as it was said, and what counters stand at. */
+static void put_returned(struct list *into, const struct tool_record_hand *hand,
+                         const struct list *known, uint32_t given, uint32_t wanted)
+{
+    uint32_t most = into->count + TTP_VALUES_MAX, end = given;
+    bool is_all = (wanted & TTAPE_VALUES_RETURNED) != 0 && known->count > given;
+    if (hand->returned != 0 && !(is_all && (hand->untyped >> hand->given & 1) != 0))
+        put_said(into, hand, hand->given, known, given, known->count);
+    else if (is_all)
+        end = known->count;
+    for (uint32_t i = given; i < end; i++)
+        if (known->places[i].base == 0)
+            put_place(into, &known->places[i], known->texts[i]);
+    put_counters(into, hand, most);
+    for (uint32_t i = given; i < end && into->count < most; i++)
+        if (known->places[i].base != 0 &&
+            (!known->places[i].is_pointed || (wanted & TOOL_VALUES_POINTED) != 0))
+            put_place(into, &known->places[i], known->texts[i]);
 }
 
 static void join_texts(struct tool_record_said *said, const struct list *list)
@@ -124,13 +157,7 @@ void tool_record_said_make(struct tool_record_said *said, const struct tool_reco
     }
     put_given(&list, hand, &known, given, wanted);
     said->values.given = list.count;
-    bool is_all = (wanted & TTAPE_VALUES_RETURNED) != 0 && known.count > given;
-    if (hand->returned != 0 && !(is_all && (hand->untyped >> hand->given & 1) != 0))
-        put_said(&list, hand, hand->given, &known, given, known.count);
-    else
-        for (uint32_t i = given; i < known.count && is_all; i++)
-            if (!known.places[i].is_pointed || (wanted & TOOL_VALUES_POINTED) != 0)
-                put_place(&list, &known.places[i], known.texts[i]);
+    put_returned(&list, hand, &known, given, wanted);
     said->values.returned = list.count - said->values.given;
     memcpy(said->values.places, list.places, sizeof list.places);
     join_texts(said, &list);
