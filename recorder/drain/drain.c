@@ -305,7 +305,7 @@ static bool is_early(const struct ttp_drain *d, const struct ttp_candidate *c)
 static ttape_status put_slot(struct ttp_drain *d, ttape_error *err)
 {
     TTP_TRY(ttp_clock_sample(d, true, err));
-    return d->direct != NULL ? ttp_decode_slot(d->direct, d->slot, err)
+    return d->direct != NULL ? ttp_output_take_rest(d->direct, d->slot, err)
                              : ttp_spill_put(d->spill, d->slot, err);
 }
 

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "recorder/arena/record.h"
 #include "recorder/recording/recording_options.h"
 #include "recorder/state/journal.h"
 
@@ -34,12 +33,7 @@ static ttape_status encode_slot(struct ttp_encode *e, uint32_t number, struct tt
     *place = number;
     if (!ttp_slot_is_whole(slot))
         return ttp_fail_plain(&e->error, TTAPE_E_IO, "the spill file was changed by somebody else");
-    if (e->is_full) {
-        for (uint32_t i = 0; i < slot->head.count; i++)
-            e->overwritten += ttp_record_is_event(slot->records[i]);
-        return TTAPE_OK;
-    }
-    return ttp_decode_slot(e, slot, &e->error);
+    return ttp_output_take(e, slot, &e->error);
 }
 
 /* Until the queue is empty: with a wait, until nothing more will come. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/arena/record.h"
 #include "recorder/state/journal.h"
 #include "writer/events/stream_edge.h"
 #include "writer/output/sync_file.h"
@@ -77,16 +78,22 @@ ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
                : ttape_writer_append(o->writer, thread->stream, events.events, count, err);
 }
 
+/* In its file, so far or in all. */
+static uint64_t get_size(const struct ttp_output *o)
+{
+    ttape_writer_progress progress = {.written_bytes = o->written_bytes};
+    if (o->writer != NULL)
+        ttape_writer_get_progress(o->writer, &progress);
+    return progress.written_bytes;
+}
+
 static void count_written(struct ttp_encode *e)
 {
     uint64_t bytes = e->finished_bytes;
     struct ttp_output **outputs = e->outputs.data;
-    for (size_t i = 0; i < e->outputs.count; i++) {
-        ttape_writer_progress progress = {0};
+    for (size_t i = 0; i < e->outputs.count; i++)
         if (outputs[i]->writer != NULL)
-            ttape_writer_get_progress(outputs[i]->writer, &progress);
-        bytes += progress.written_bytes;
-    }
+            bytes += get_size(outputs[i]);
     e->written = bytes;
 }
 
@@ -388,17 +395,20 @@ static ttape_status save_edges(struct ttp_encode *e, ttape_error *err)
     return TTAPE_OK;
 }
 
-/* Drops the oldest files that are not needed to hold what is to be kept. */
+/* Files go, the oldest first, until no more is left than is to be kept. Joined, they are no larger
+ * than alone; the newest that has events stays. */
 static void drop_oldest(struct ttp_encode *e)
 {
+    bool enough = false;
     uint64_t bytes = 0, now = ttp_now_ms();
     struct ttp_output **outputs = e->outputs.data;
     for (size_t i = e->outputs.count; i-- > 0;) {
         struct ttp_output *o = outputs[i];
-        bool enough =
-            (e->options.keep_bytes != 0 && bytes >= e->options.keep_bytes) ||
+        enough |=
+            (e->options.keep_bytes != 0 && bytes != 0 &&
+             bytes + get_size(o) > e->options.keep_bytes) ||
             (e->options.keep_ns != 0 && (now - o->last_event_ms) * 1000000u > e->options.keep_ns);
-        bytes += o->written_bytes;
+        bytes += o->event_count != 0 ? get_size(o) : 0;
         if (!enough || o->writer != NULL || o->path == NULL)
             continue;
         (void)unlink(o->path);
@@ -423,14 +433,18 @@ static ttape_status rotate(struct ttp_encode *e, ttape_error *err)
     return journal_all(e, &none, err);
 }
 
+static bool is_file_full(const struct ttp_encode *e)
+{
+    uint64_t limit = rotation_bytes(e);
+    return limit != 0 && e->current != NULL && e->current->event_count != 0 &&
+           get_size(e->current) >= limit;
+}
+
 static bool rotation_due(const struct ttp_encode *e)
 {
-    ttape_writer_progress progress;
     if (e->current == NULL || e->current->event_count == 0)
         return false;
-    ttape_writer_get_progress(e->current->writer, &progress);
-    uint64_t limit = rotation_bytes(e);
-    return (limit != 0 && progress.written_bytes >= limit) ||
+    return is_file_full(e) ||
            (e->options.keep_ns != 0 &&
             (ttp_now_ms() - e->current->opened_ms) * 8000000u >= e->options.keep_ns);
 }
@@ -475,7 +489,9 @@ ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err)
     if (is_small(e))
         limit = events_wanted(e);
     bool by_time = e->options.keep_ns != 0 && rotation_due(e);
-    if (ready != 0 && (ready >= limit || now || live || by_time || pressed(e, ready))) {
+    bool is_due = ready != 0 ? ready >= limit || now || live || by_time || pressed(e, ready)
+                             : is_file_full(e); /* flushes alone have sealed all of it */
+    if (is_due) {
         TTP_TRY(checkpoint(e, err));
         check_limits(e);
         if (rotation_due(e))
@@ -484,6 +500,24 @@ ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err)
         TTP_TRY(reap(e, err));
     }
     return TTAPE_OK;
+}
+
+ttape_status ttp_output_take(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err)
+{
+    if (e->is_full) {
+        for (uint32_t i = 0; i < slot->head.count; i++)
+            e->overwritten += ttp_record_is_event(slot->records[i]);
+        return TTAPE_OK;
+    }
+    return ttp_decode_slot(e, slot, err);
+}
+
+/* The rest may be half a gigabyte, and a size that is promised holds for it, too. Where none is,
+ * nothing but the trace is written: the disk may be full. */
+ttape_status ttp_output_take_rest(struct ttp_encode *e, const struct ttp_slot *s, ttape_error *err)
+{
+    TTP_TRY(ttp_output_take(e, s, err));
+    return events_wanted(e) != 0 ? ttp_output_due(e, false, err) : TTAPE_OK;
 }
 
 ttape_status ttp_outputs_flush(struct ttp_encode *e, ttape_error *err)
@@ -520,6 +554,8 @@ ttape_status ttp_outputs_finish(struct ttp_encode *e, ttape_error *err)
         !e->options.drop_empty)
         TTP_TRY(ttp_output_begin(e, 0, &e->current, err));
     TTP_TRY(ttp_outputs_flush(e, err));
+    if (e->options.keep_bytes != 0)
+        drop_oldest(e);
     if (e->options.drop_empty && e->appended == 0) {
         drop_all(e);
         return TTAPE_OK;

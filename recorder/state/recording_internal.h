@@ -576,8 +576,7 @@ char *ttp_output_piece(const char *output, uint32_t number);
 /* A new file; pid is in its name where each process has its own (0: no). */
 ttape_status ttp_output_begin(struct ttp_encode *e, uint32_t pid, struct ttp_output **out,
                               ttape_error *err);
-/* How system calls are recorded, where any are, as metadata: of an output, and of a recovery, which
- * knows it from the journal. */
+/* How system calls are recorded, as metadata; a recovery knows that from the journal. */
 ttape_status ttp_output_set_calls(ttape_writer *w, const ttape_recording_options *options,
                                   ttape_error *err);
 /* recording_output.c */
@@ -585,12 +584,15 @@ ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
                                struct ttp_events events, size_t count, ttape_error *err);
 /* After a slot: a checkpoint where one is due (or wanted now), rotation, limits. */
 ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err);
+/* Decodes a slot; of a trace that is full, counts what is in it. */
+ttape_status ttp_output_take(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err);
+/* So, at the end, where slots come from the arena itself: what is due after each is done, too. */
+ttape_status ttp_output_take_rest(struct ttp_encode *e, const struct ttp_slot *s, ttape_error *err);
 /* All that was decoded is in the files. */
 ttape_status ttp_outputs_flush(struct ttp_encode *e, ttape_error *err);
-/* Adds a struct ttp_number. */
 ttape_status ttp_number_add(struct ttp_encode *e, struct ttp_growing *list, const char *key,
                             uint64_t value, ttape_error *err);
-/* What the metadata says of now: struct ttp_number. */
+/* What the metadata says of now: struct ttp_number, as it is added above. */
 ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err);
 ttape_status ttp_outputs_finish(struct ttp_encode *e, ttape_error *err);
 void ttp_outputs_close(struct ttp_encode *e, bool leaves_nothing);
