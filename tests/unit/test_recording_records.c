@@ -355,7 +355,8 @@ START_TEST(threads_have_names)
 }
 END_TEST
 
-/* Rotation: every piece says the same of its threads, whatever they were called later. */
+/* Rotation: every piece says the same of its threads, what they called themselves in the first,
+ * whatever they were called later. */
 START_TEST(names_do_not_part_the_pieces)
 {
     ttest_player_discard(&player);
@@ -367,6 +368,7 @@ START_TEST(names_do_not_part_the_pieces)
     ttest_message(&block, TTP_MESSAGE_THREAD, "renamed", 7);
     ttest_flush(&player);
     ttest_poll_ms(&player, 150);
+    ttest_message(&block, TTP_MESSAGE_THREAD, "too late", 8);
     ttest_exit(&block, 0x1000);
     ttest_block_state(&block, TTP_BLOCK_DONE);
     ck_assert_uint_ge(ttest_finish(&player).file_count, 2);
@@ -376,7 +378,7 @@ START_TEST(names_do_not_part_the_pieces)
         ttape_reader *reader =
             ttest_read(&player, ttape_recording_file(player.recording, i), &source);
         if (ttape_reader_get_stream(reader, 0, &info) == TTAPE_OK)
-            ck_assert_mem_eq(info.stream.name.data, "t1", 2);
+            ck_assert_mem_eq(info.stream.name.data, "renamed", 7);
         ttape_reader_close(reader);
         ttape_source_file_close(&source);
     }
