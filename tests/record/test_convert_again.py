@@ -81,7 +81,13 @@ def check(checks, path, work, *options):
 def check_vectors(checks, work):
     count = 0
     for path in sorted((setting.SOURCE / "spec" / "vectors").glob("*.ttape")):
-        if setting.tracetape("verify", path).status == 0:
+        if path.stem == "many-values": # others may write what our writer does not
+            done = setting.tracetape("convert", path, "-f", "-o", work / "none.ttape")
+            checks.equal(done.status, 4, f"convert {path.name}")
+            checks.that(b"an event with 5000 values: at most 255 can be written" in done.err,
+                        f"{done.err!r}")
+            checks.that(not (work / "none.ttape").exists(), f"{path.name}: half a trace")
+        elif setting.tracetape("verify", path).status == 0:
             count += 1
             check(checks, path, work)
     checks.that(count >= 50, f"{count} files of the specification")

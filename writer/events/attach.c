@@ -27,9 +27,12 @@ ttape_status ttp_attach(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
 {
     struct ttp_pending *p = ttp_writer_pending(w);
     struct ttp_stream_state *s = (struct ttp_stream_state *)scope->stream_states.data + stream;
-    if (stream >= scope->stream_count || count > TTAPE_EVENT_MAX_VALUES)
+    if (stream >= scope->stream_count)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown stream");
+    if (count > TTAPE_EVENT_MAX_VALUES)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                        "unknown stream or too many values");
+                        "an event with %zu values: at most %u can be written", count,
+                        (unsigned)TTAPE_EVENT_MAX_VALUES);
     if (w->scope != scope || s->epoch != w->epoch || s->valued)
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "stream %u has no new event to give values to", stream);
