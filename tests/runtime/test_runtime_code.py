@@ -13,9 +13,9 @@ from pathlib import Path
 BUILD = Path(os.environ.get("TTAPE_BUILD") or "build/release")
 LIBRARY = BUILD / "libtracetape-rt.so.0"
 TAKES_DOUBLE = {"ttape_rt_mark_double"}
-# What functions are given in vector registers is put aside, and never changed.
-KEEPS = {"ttp_probe_enter_valued_entry", "ttp_probe_exit_valued_entry"}
-KEPT = re.compile(r"\tmovsd +%xmm[0-7],-0x[0-9a-f]+\(%rbp\)$")
+# What functions and marks are given in vector registers is put aside, and never changed.
+KEEPS = {"ttp_probe_enter_valued_entry", "ttp_probe_exit_valued_entry", "ttp_probe_mark_entry"}
+KEPT = re.compile(r"\tmovsd +%xmm(\d|1[0-5]),-0x[0-9a-f]+\(%rbp\)$")
 REACHED = {"ttp_probe_enter_entry", "ttp_probe_exit_entry", "ttp_probe_enter", "ttp_probe_exit",
            *KEEPS, "ttp_stub_enter", "ttp_stub_exit", "ttp_enter_slow", "ttp_block_next"}
 OTHER = re.compile(r"%[xyz]?mm\d|%st\b|%k[0-7]|%bnd|\t(f[a-z]\w*|emms|[a-z]*mxcsr|v?zero\w+|"
