@@ -82,7 +82,7 @@ def check_yaml():
 
 def check_ci(work):
     (work / "p.c").write_text(PROGRAM, encoding="utf-8")
-    for name, rounds in (("main", 20000), ("new", 80000)):
+    for name, rounds in (("main", 20000), ("new", 2000000)):
         run(work, "gcc", "-O1", "-finstrument-functions", f"-DROUNDS={rounds}", "-o", name, "p.c")
     compare = EXAMPLES / "ci/compare.sh"
     out = run(work, "bash", compare, "./main", "./new", status=1, RUNS="3")
