@@ -109,6 +109,11 @@ const char *tool_patch_inlined(struct tool_patch *patch, const uint64_t *chosen,
             next++;
         if (copies[i].entry < image->code_start || copies[i].entry >= image->code_end)
             continue;
+        /* A copy is named by the byte behind its entry, which may be where a mark stands. */
+        uint32_t start = copies[i].entry + (copies[i].is_mark ? 0 : TTP_INLINED_ABOVE);
+        size_t named = patch->function_count;
+        if (named > 0 && start <= patch->functions[named - 1].start)
+            continue;
         if (!add_copy(patch, &copies[i], next - i))
             return patch->code->memory.is_short ? "it would take too much memory"
                                                 : "there is too much in it";
