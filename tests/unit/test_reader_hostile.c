@@ -222,7 +222,7 @@ START_TEST(versions)
     file.data[TTP_FILE_MAJOR_AT] = '2';
     ck_assert_int_eq(open_status(&file, "F-FIL-02"), TTAPE_E_VERSION);
     file.data[TTP_FILE_MAJOR_AT] = '1';
-    ttp_store16(file.data + TTP_FILE_REQUIRED_AT, 1);
+    ttp_store16(file.data + TTP_FILE_REQUIRED_AT, TTP_MINOR_VERSION + 1);
     ttp_store64(file.data + TTP_FILE_HASH_AT, ttp_checksum(file.data, TTP_FILE_HASH_AT));
     ck_assert_int_eq(open_status(&file, "F-FIL-05"), TTAPE_E_VERSION);
     ttp_store16(file.data + TTP_FILE_REQUIRED_AT, 0);
