@@ -82,14 +82,9 @@ static struct tool_arrival arrive(const uint8_t *data, size_t size, size_t step)
 static struct tool_arrival walk(const uint8_t *data, size_t size)
 {
     struct tool_arrival a = {0};
-    enum tool_arrival_event event = TOOL_ARRIVAL_PIECE;
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     FUZZ_REQUIRE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    while (event == TOOL_ARRIVAL_PIECE && a.at_bytes < size) {
-        event = tool_arrival_walk(&a, fd, size);
-        if (event == TOOL_ARRIVAL_PIECE)
-            tool_arrival_accept(&a);
-    }
+    tool_arrival_walk_all(&a, fd, size);
     FUZZ_REQUIRE(close(fd) == 0);
     return a;
 }

@@ -22,6 +22,8 @@ uint64_t tool_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t tool_now_ms(void) { return tool_now_ns() / 1000000u; }
+
 void tool_progress_start(const char *what)
 {
     progress.what = what;

@@ -18,5 +18,6 @@ void tool_progress_stop(void);
 
 /* Of the monotonic clock. */
 uint64_t tool_now_ns(void);
+uint64_t tool_now_ms(void);
 
 #endif

@@ -14,6 +14,17 @@
 #define LEAVING_MS 10000u
 #define TAKE_BYTES (256u << 10) /* at once, so that all have their turn */
 
+/* What has come. 0: nothing; or the other side has hung up, and the peer is gone. */
+static size_t hear_bytes(struct receive_peer *peer, uint8_t *bytes, size_t room)
+{
+    ssize_t got = recv(peer->fd, bytes, room, 0);
+    if (got > 0)
+        return (size_t)got;
+    if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        peer->stage = RECEIVE_GONE;
+    return 0;
+}
+
 /* ---- what is said ---- */
 
 static void say(struct receive_peer *peer, const struct tool_send_said *said)
@@ -29,7 +40,7 @@ static void flush(struct receive_peer *peer)
                             MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
-        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        if (sent < 0 && errno == EAGAIN)
             return;
         if (sent < 0) {
             peer->stage = RECEIVE_GONE;
@@ -137,19 +148,16 @@ static void obey(struct receive_peers *peers, struct receive_peer *peer,
                  const struct tool_send_hello *hello, uint64_t now_ms)
 {
     struct receive_answer answer;
-    if (tool_send_is_question(hello)) {
-        if (!give_way(peers, peer, hello, &answer) ||
-            !receive_store_asks(&peers->store, hello->name, &answer)) {
-            refuse(peers, peer, &answer, now_ms);
-            return;
-        }
-        say(peer, &(struct tool_send_said){.kind = TOOL_SEND_HAS});
-        hang_up(peer, now_ms);
+    bool is_question = tool_send_is_question(hello);
+    if (!give_way(peers, peer, hello, &answer) ||
+        !(is_question ? receive_store_asks(&peers->store, hello->name, &answer)
+                      : receive_file_open(&peer->file, &peers->store, hello, &answer))) {
+        refuse(peers, peer, &answer, now_ms);
         return;
     }
-    if (!give_way(peers, peer, hello, &answer) ||
-        !receive_file_open(&peer->file, &peers->store, hello, &answer)) {
-        refuse(peers, peer, &answer, now_ms);
+    if (is_question) {
+        say(peer, &(struct tool_send_said){.kind = TOOL_SEND_HAS});
+        hang_up(peer, now_ms);
         return;
     }
     memcpy(peer->header, hello->header, sizeof peer->header);
@@ -161,14 +169,10 @@ static void take_hello(struct receive_peers *peers, struct receive_peer *peer, u
     size_t taken;
     struct tool_send_hello hello;
     struct receive_answer answer = {.kind = TOOL_SEND_NO};
-    ssize_t got = recv(peer->fd, peer->in + peer->in_bytes, sizeof peer->in - peer->in_bytes, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR || errno == EWOULDBLOCK))
+    size_t got = hear_bytes(peer, peer->in + peer->in_bytes, sizeof peer->in - peer->in_bytes);
+    if (got == 0)
         return;
-    if (got <= 0) {
-        peer->stage = RECEIVE_GONE;
-        return;
-    }
-    peer->in_bytes += (size_t)got;
+    peer->in_bytes += got;
     switch (tool_send_get_hello(peer->in, peer->in_bytes, &hello, &taken)) {
     case TOOL_SEND_MORE: return;
     case TOOL_SEND_GOOD:
@@ -213,24 +217,16 @@ static void take(struct receive_peers *peers, struct receive_peer *peer, uint64_
 {
     uint8_t bytes[TAKE_BYTES];
     struct receive_answer answer;
-    ssize_t got = recv(peer->fd, bytes, sizeof bytes, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR || errno == EWOULDBLOCK))
-        return;
-    if (got <= 0) {
-        peer->stage = RECEIVE_GONE;
-        return;
-    }
-    if (!receive_file_take(&peer->file, &peers->store, bytes, (size_t)got, &answer))
+    size_t got = hear_bytes(peer, bytes, sizeof bytes);
+    if (got != 0 && !receive_file_take(&peer->file, &peers->store, bytes, got, &answer))
         refuse(peers, peer, &answer, now_ms);
 }
 
-/* Until the other side hangs up, as what was said might be lost otherwise. */
+/* A peer stays until the other side hangs up, as what was said might be lost otherwise. */
 static void listen_to_end(struct receive_peer *peer)
 {
     uint8_t bytes[4096];
-    ssize_t got = recv(peer->fd, bytes, sizeof bytes, 0);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR && errno != EWOULDBLOCK))
-        peer->stage = RECEIVE_GONE;
+    (void)hear_bytes(peer, bytes, sizeof bytes);
 }
 
 /* ---- all of them ---- */

@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 #include "tools/receive/store.h"
+#include "tools/send/socket.h"
 #include "tools/send/wire.h"
-
-#define RECEIVE_WHERE_BYTES 80
 
 enum receive_stage {
     RECEIVE_HELLO,
@@ -24,7 +23,7 @@ enum receive_stage {
 struct receive_peer {
     int fd;
     enum receive_stage stage;
-    char where[RECEIVE_WHERE_BYTES];
+    char where[TOOL_SOCKET_WORDS];
     uint64_t deadline_ms; /* of HELLO and LEAVING */
     uint8_t in[TOOL_SEND_HELLO_MOST];
     size_t in_bytes;

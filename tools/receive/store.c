@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "format/base/checksum.h"
+#include "tools/command/progress.h"
 #include "tools/command/tool.h"
 
 #define FILE_BYTES   4096u /* that each file counts more than it has: no limit holds for names */
@@ -80,13 +80,12 @@ static bool fits(const struct receive_store *store, uint64_t more_bytes)
 /* Others take files away: the folder is counted once more, but not for each who comes again. */
 static bool has_room(struct receive_store *store, uint64_t more_bytes)
 {
-    struct timespec now;
     if (fits(store, more_bytes))
         return true;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec == store->counted_seconds)
+    uint64_t seconds = tool_now_ms() / 1000;
+    if (seconds == store->counted_seconds)
         return false;
-    store->counted_seconds = now.tv_sec;
+    store->counted_seconds = seconds;
     store->used_bytes = sum_files(store->fd);
     return fits(store, more_bytes);
 }
@@ -250,7 +249,7 @@ static void recharge(struct receive_file *file, struct receive_store *store, uin
     store->used_bytes += file->charged_bytes;
 }
 
-/* Back to what is whole, where the next bytes go. */
+/* The file ends behind what is whole then, where the next bytes go. */
 static void cut_off(struct receive_file *file, struct receive_store *store)
 {
     struct tool_arrival *a = &file->arrival;
@@ -287,10 +286,7 @@ bool receive_file_check(struct receive_file *file, struct receive_store *store, 
     if (a->whole_bytes != file->old_bytes)
         cut_off(file, store);
     file->old_bytes = a->whole_bytes;
-    a->at_bytes = a->whole_bytes;
-    a->block_bytes = 0;
-    a->is_pending = false;
-    a->error = (ttape_error){0};
+    tool_arrival_go_back(a);
     *is_done = true;
     return true;
 }

@@ -13,7 +13,7 @@ struct receive_store {
     int fd;
     bool replaces;
     uint64_t max_bytes, used_bytes; /* max_bytes 0: no limit */
-    int64_t counted_seconds;        /* when, as files go that nobody told us of */
+    uint64_t counted_seconds;       /* when, as files go that nobody told us of */
 };
 
 struct receive_file {

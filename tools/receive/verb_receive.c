@@ -2,20 +2,17 @@
 #define _GNU_SOURCE /* accept4 */
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tools/command/options.h"
 #include "tools/command/output.h"
+#include "tools/command/progress.h"
 #include "tools/command/tool.h"
 #include "tools/receive/peer.h"
 #include "tools/receive/store.h"
@@ -61,13 +58,6 @@ struct receiver {
     int listener, ends;
 };
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
-}
-
 static int open_ends(void)
 {
     sigset_t ends;
@@ -106,7 +96,7 @@ static int open_listener(const struct tool_send_place *place)
     return -1;
 }
 
-/* On standard output: a script that asked for port 0 reads it there. */
+/* It goes to standard output: a script that asked for port 0 reads it there. */
 static int say_where(const struct receiver *receiver, const char *folder)
 {
     char where[TOOL_SOCKET_WORDS];
@@ -130,7 +120,7 @@ static bool accept_all(struct receiver *receiver)
             return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
         tool_socket_keep_alive(fd);
         tool_socket_other(fd, where);
-        receive_peers_add(&receiver->peers, fd, where, now_ms());
+        receive_peers_add(&receiver->peers, fd, where, tool_now_ms());
     }
     return true;
 }
@@ -162,7 +152,7 @@ static void serve(struct receiver *receiver)
             return;
         for (uint32_t i = 0; i < count; i++)
             receive_peer_step(peers, &peers->items[i], got > 0 ? polled[2 + i].revents : 0,
-                              now_ms());
+                              tool_now_ms());
         receive_peers_sweep(peers);
         can_accept = got <= 0 || polled[1].revents == 0 || accept_all(receiver);
     }

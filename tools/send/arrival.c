@@ -123,7 +123,15 @@ void tool_arrival_accept(struct tool_arrival *a)
     a->is_pending = false;
 }
 
-/* As many of them as there are at once. */
+void tool_arrival_go_back(struct tool_arrival *a)
+{
+    a->at_bytes = a->whole_bytes;
+    a->block_bytes = 0;
+    a->is_pending = false;
+    a->error = (ttape_error){0};
+}
+
+/* It reads as many as there are at once. */
 static bool read_bytes(struct tool_arrival *a, int fd, uint8_t *bytes, size_t *size_bytes)
 {
     ssize_t got;
@@ -157,4 +165,10 @@ enum tool_arrival_event tool_arrival_walk(struct tool_arrival *a, int fd, uint64
         (void)tool_arrival_take(a, bytes, size, &event);
     }
     return event;
+}
+
+void tool_arrival_walk_all(struct tool_arrival *a, int fd, uint64_t end)
+{
+    while (a->whole_bytes < end && tool_arrival_walk(a, fd, end) == TOOL_ARRIVAL_PIECE)
+        tool_arrival_accept(a);
 }

@@ -45,9 +45,13 @@ void tool_arrival_skip(struct tool_arrival *arrival, uint64_t size_bytes);
 bool tool_arrival_has_payload(const struct tool_arrival *arrival, uint64_t *offset);
 /* The piece that has ended belongs to what is whole. */
 void tool_arrival_accept(struct tool_arrival *arrival);
+/* What is behind that comes once more, whatever was wrong with it. */
+void tool_arrival_go_back(struct tool_arrival *arrival);
 
 /* Goes on over the bytes of a file, by headers alone, up to `end`: MORE. BAD with a status of
  * TTAPE_E_IO: it could not be read. */
 enum tool_arrival_event tool_arrival_walk(struct tool_arrival *arrival, int fd, uint64_t end);
+/* The same over all pieces that end there or before, which are accepted. */
+void tool_arrival_walk_all(struct tool_arrival *arrival, int fd, uint64_t end);
 
 #endif

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/command/progress.h"
 #include "tools/command/tool.h"
 #include "tools/send/socket.h"
 
@@ -32,13 +33,6 @@ struct link {
     size_t in_bytes;
 };
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
-}
-
 /* Whoever waits may be asked whether it is still worth it. */
 struct patience {
     bool (*gives_up)(void *context);
@@ -53,7 +47,7 @@ static bool say_why(char why[TOOL_SEND_TEXT_MOST + 1], const char *text)
 
 /* ---- words of a connection ---- */
 
-/* What comes while there is something to say: all is sent, or it failed. */
+/* Nothing is read meanwhile: all is sent, or it failed. */
 static bool put_all(int fd, const uint8_t *data, size_t size_bytes, const struct patience *patience,
                     char why[TOOL_SEND_TEXT_MOST + 1])
 {
@@ -121,14 +115,14 @@ static bool exchange(struct link *link, const struct tool_send_hello *hello,
            (said->kind == TOOL_SEND_HAS || say_why(why, said->text));
 }
 
-static bool is_late(void *deadline_ms) { return now_ms() >= *(const uint64_t *)deadline_ms; }
+static bool is_late(void *deadline_ms) { return tool_now_ms() >= *(const uint64_t *)deadline_ms; }
 
 bool tool_sender_ask(const struct tool_send_place *place)
 {
     char why[TOOL_SEND_TEXT_MOST + 1] = "";
     struct tool_send_said said;
     struct tool_send_hello hello = {.header = {0}};
-    uint64_t deadline_ms = now_ms() + ASK_MS;
+    uint64_t deadline_ms = tool_now_ms() + ASK_MS;
     const struct patience patience = {is_late, &deadline_ms};
     memcpy(hello.name, place->name, sizeof hello.name);
     struct link link = {.fd = tool_socket_connect(place, is_late, &deadline_ms, why)};
@@ -163,12 +157,7 @@ static bool read_header(const struct tool_sender *s, struct tool_send_hello *hel
 static bool is_ours(const struct tool_sender *s, const struct tool_send_said *said)
 {
     struct tool_arrival own = {0};
-    enum tool_arrival_event event = TOOL_ARRIVAL_PIECE;
-    while (event == TOOL_ARRIVAL_PIECE && own.whole_bytes < said->offset) {
-        event = tool_arrival_walk(&own, s->fd, said->offset);
-        if (event == TOOL_ARRIVAL_PIECE)
-            tool_arrival_accept(&own);
-    }
+    tool_arrival_walk_all(&own, s->fd, said->offset);
     return own.whole_bytes == said->offset && own.prefix == said->prefix;
 }
 
@@ -184,7 +173,7 @@ static uint64_t give_back_pages(struct tool_sender *s, uint64_t offset)
     return end - offset;
 }
 
-/* Only what is too much, the oldest first: what stays makes a killed recording whole. */
+/* Only what is too much goes, the oldest first: what stays makes a killed recording whole. */
 static void give_back(struct tool_sender *s)
 {
     struct stat info;
@@ -216,12 +205,12 @@ static bool is_over(struct tool_sender *s)
                                   s->size_bytes - s->acknowledged_bytes > s->spill_bytes);
     if (!has_ended) {
         s->is_refused = false; /* somebody may make room for it meanwhile */
-        s->progress_ms = now_ms();
+        s->progress_ms = tool_now_ms();
         return false;
     }
     s->is_complete = s->acknowledged_bytes == s->size_bytes;
     return s->is_complete || s->is_refused ||
-           now_ms() - s->progress_ms >= STANDING_MS + s->answer_ms ||
+           tool_now_ms() - s->progress_ms >= STANDING_MS + s->answer_ms ||
            (s->gives_up != NULL && s->gives_up());
 }
 
@@ -231,12 +220,12 @@ static void acknowledge(struct tool_sender *s, uint64_t offset)
 {
     if (offset > s->acknowledged_bytes) {
         s->acknowledged_bytes = offset;
-        s->progress_ms = now_ms();
+        s->progress_ms = tool_now_ms();
     }
     give_back(s);
 }
 
-/* All messages that have come. */
+/* It takes all messages that have come. */
 static bool obey(struct tool_sender *s, struct link *link)
 {
     struct tool_send_said said;
@@ -252,7 +241,7 @@ static bool obey(struct tool_sender *s, struct link *link)
     return got == TOOL_SEND_MORE ? true : say_why(s->why, "what answers there is no receiver");
 }
 
-/* Sends what there is and the socket takes. */
+/* It sends what there is and the socket takes. */
 static bool send_more(struct tool_sender *s, struct link *link)
 {
     uint8_t bytes[SEND_BYTES];
@@ -287,11 +276,11 @@ static bool ask_for_offset(struct tool_sender *s, struct link *link,
                            const struct tool_send_hello *hello, struct tool_send_said *said)
 {
     const struct patience patience = {gives_up, s};
-    uint64_t begin = now_ms();
+    uint64_t begin = tool_now_ms();
     s->answer_ms = size_of(s) / CHECKED_BYTES;
     bool may = exchange(link, hello, said, &patience, s->why);
     s->answer_ms = 0;
-    uint64_t now = now_ms(), progress_ms = s->progress_ms + (now - begin);
+    uint64_t now = tool_now_ms(), progress_ms = s->progress_ms + (now - begin);
     if (may)
         s->progress_ms = progress_ms < now ? progress_ms : now;
     return may;
@@ -322,7 +311,7 @@ static bool open_link(struct tool_sender *s, struct link *link)
 static void pause_for(struct tool_sender *s, uint64_t pause_ms)
 {
     const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
-    for (uint64_t begin = now_ms(); now_ms() - begin < pause_ms && !is_over(s);)
+    for (uint64_t begin = tool_now_ms(); tool_now_ms() - begin < pause_ms && !is_over(s);)
         (void)nanosleep(&look, NULL);
 }
 
@@ -330,7 +319,7 @@ static void *work(void *context)
 {
     struct tool_sender *s = context;
     uint64_t pause_ms = FIRST_MS;
-    s->progress_ms = now_ms();
+    s->progress_ms = tool_now_ms();
     while (!is_over(s)) {
         struct link link = {.fd = -1};
         uint64_t before = s->acknowledged_bytes;

@@ -1,7 +1,6 @@
 /* send: a trace that is complete, to a receiver: what record could not send, or any other. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,19 +30,14 @@ static const struct tool_command command = {
     .operands_max = 2,
 };
 
-/* By headers alone: what gave its room back is there no more. */
+/* It goes by headers alone: what gave its room back is there no more. */
 static bool is_whole(int fd)
 {
     struct stat info;
     struct tool_arrival a = {0};
-    enum tool_arrival_event event = TOOL_ARRIVAL_PIECE;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
         return false;
-    while (event == TOOL_ARRIVAL_PIECE && a.whole_bytes < (uint64_t)info.st_size) {
-        event = tool_arrival_walk(&a, fd, (uint64_t)info.st_size);
-        if (event == TOOL_ARRIVAL_PIECE)
-            tool_arrival_accept(&a);
-    }
+    tool_arrival_walk_all(&a, fd, (uint64_t)info.st_size);
     return a.is_complete && a.whole_bytes == (uint64_t)info.st_size;
 }
 

@@ -23,10 +23,9 @@ static void choose_name(char name[TOOL_SEND_NAME_MOST + 1], const char *command_
                    ttp_base_name(command_name), rest, machine != NULL ? machine : "");
     free(machine);
     for (char *at = name; *at != '\0'; at++) {
-        const char letter[] = {*at, '.', 't', 't', 'a', 'p', 'e', '\0'};
-        bool is_first = at == name;
-        const char next[] = {'_', *at, '.', 't', 't', 'a', 'p', 'e', '\0'};
-        if (!tool_send_is_name(is_first ? letter : next, strlen(is_first ? letter : next)))
+        const char behind[] = {'_', *at, '.', 't', 't', 'a', 'p', 'e', '\0'};
+        const char *tried = behind + (at == name); /* the first one has a rule of its own */
+        if (!tool_send_is_name(tried, strlen(tried)))
             *at = '_';
     }
 }

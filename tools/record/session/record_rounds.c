@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tools/command/progress.h"
 #include "tools/command/tool.h"
 
 #define ENDS_ASKED 2           /* signals, the last of them after the command has ended */
@@ -104,13 +105,6 @@ static void make_round(ttape_session *session, uint32_t *failures)
     *failures = now.snapshot_failures;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void say_waiting(ttape_session *session)
 {
     ttape_recording_status now;
@@ -154,8 +148,8 @@ void tool_record_rounds(ttape_session *session, bool is_attached, bool is_quiet,
         make_round(session, &failures);
         ttape_session_get_state(session, &state);
         if (state.has_command_ended && ended_ns == 0)
-            ended_ns = now_ns();
-        if (!is_said && ended_ns != 0 && now_ns() - ended_ns > SILENCE_NS) {
+            ended_ns = tool_now_ns();
+        if (!is_said && ended_ns != 0 && tool_now_ns() - ended_ns > SILENCE_NS) {
             say_waiting(session);
             is_said = true;
         }
