@@ -56,6 +56,13 @@ extern const struct tool_converter tool_converter_ctf;    /* with babeltrace2 */
  * that is known. */
 int tool_conversion_refuse(const struct tool_conversion *conversion);
 
+/* For probes: whether the first bytes can be text, which has no zero byte; and their next line,
+ * from offset *at on, which moves behind it: as much of it as `room` takes, with a zero. False:
+ * there is none. */
+bool tool_conversion_is_text(const struct tool_conversion *conversion);
+bool tool_conversion_next_line(const struct tool_conversion *conversion, size_t *at, char *line,
+                               size_t room);
+
 /* Opens output and writer, once the input is known to be usable. `content` gives the trace id
  * unless one was asked for. Returns a tool_exit. */
 int tool_conversion_begin(struct tool_conversion *conversion, const struct ttp_hash *content);

@@ -171,16 +171,11 @@ static bool is_folded_line(const char *line)
 
 static const struct foreign *find_text(const struct tool_conversion *conversion)
 {
-    const char *at = (const char *)conversion->head, *end = at + conversion->head_bytes;
-    for (unsigned i = 0; i < TEXT_LINES && at < end; i++) {
-        char line[LINE_BYTES];
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t size = (size_t)((stop != NULL ? stop : end) - at);
-        size_t kept = size < sizeof(line) - 1 ? size : sizeof(line) - 1;
-        memcpy(line, at, kept);
-        line[kept] = '\0';
-        at += size + 1;
-        if (*line == '#' || strspn(line, " \t\r") == kept)
+    size_t at = 0;
+    char line[LINE_BYTES];
+    for (unsigned i = 0;
+         i < TEXT_LINES && tool_conversion_next_line(conversion, &at, line, sizeof(line)); i++) {
+        if (*line == '#' || line[strspn(line, " \t\r")] == '\0')
             continue;
         if (is_perf_line(line))
             return tool_converter_perf.probe(conversion) ? NULL : &perf_text;

@@ -37,22 +37,17 @@ bool tool_text_is_line(const char *line)
  * something. */
 static bool probe_input(const struct tool_conversion *conversion)
 {
-    const char *at = (const char *)conversion->head, *end = at + conversion->head_bytes;
+    size_t at = 0;
+    char line[PROBE_BYTES];
     bool is_empty = true;
-    if (conversion->is_directory || memchr(at, '\0', conversion->head_bytes) != NULL)
+    if (!tool_conversion_is_text(conversion))
         return false;
-    for (unsigned count = 0; at < end && count < PROBE_LINES;) {
-        char line[PROBE_BYTES];
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t size = (size_t)((stop != NULL ? stop : end) - at);
-        size_t kept = size < sizeof(line) - 1 ? size : sizeof(line) - 1;
-        memcpy(line, at, kept);
-        line[kept] = '\0';
-        at += size + 1;
+    for (unsigned count = 0;
+         count < PROBE_LINES && tool_conversion_next_line(conversion, &at, line, sizeof(line));) {
         size_t blanks = strspn(line, " \t\r");
         if (line[blanks] == '\0' || line[blanks] == '#')
             continue;
-        bool is_cut = stop == NULL && conversion->head_bytes == TOOL_HEAD_BYTES;
+        bool is_cut = at > TOOL_HEAD_BYTES; /* the line goes on behind what was read */
         if (tool_text_is_line(line) || (is_cut && is_empty))
             return true;
         is_empty = false;

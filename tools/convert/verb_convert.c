@@ -143,6 +143,28 @@ static void hash_pieces(const struct tool_conversion *conversion, struct ttp_has
     }
 }
 
+bool tool_conversion_is_text(const struct tool_conversion *conversion)
+{
+    return !conversion->is_directory &&
+           memchr(conversion->head, '\0', conversion->head_bytes) == NULL;
+}
+
+bool tool_conversion_next_line(const struct tool_conversion *conversion, size_t *at, char *line,
+                               size_t room)
+{
+    if (*at >= conversion->head_bytes)
+        return false;
+    const uint8_t *from = conversion->head + *at;
+    size_t left = conversion->head_bytes - *at;
+    const uint8_t *stop = memchr(from, '\n', left);
+    size_t size = stop != NULL ? (size_t)(stop - from) : left;
+    size_t kept = size < room - 1 ? size : room - 1;
+    memcpy(line, from, kept);
+    line[kept] = '\0';
+    *at += size + 1;
+    return true;
+}
+
 int tool_conversion_begin(struct tool_conversion *conversion, const struct ttp_hash *content)
 {
     struct ttp_hash all = *content;

@@ -2,7 +2,6 @@
  * function tracer a call that takes no time, and events of tracepoints are markers with their
  * fields, all in the thread that the line names. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -258,18 +257,13 @@ static int convert_ftrace(struct tool_conversion *conversion)
 /* Its header, or a line of it among the first. */
 static bool probe(const struct tool_conversion *conversion)
 {
-    const char *at = (const char *)conversion->head, *end = at + conversion->head_bytes;
-    if (conversion->is_directory || memchr(at, '\0', conversion->head_bytes) != NULL)
+    size_t at = 0;
+    char text[PROBE_BYTES];
+    struct tool_ftrace_line line;
+    if (!tool_conversion_is_text(conversion))
         return false;
-    for (unsigned i = 0; i < PROBE_LINES && at < end; i++) {
-        char text[PROBE_BYTES];
-        struct tool_ftrace_line line;
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t size = (size_t)((stop != NULL ? stop : end) - at);
-        size_t kept = size < sizeof text - 1 ? size : sizeof text - 1;
-        memcpy(text, at, kept);
-        text[kept] = '\0';
-        at += size + 1;
+    for (unsigned i = 0;
+         i < PROBE_LINES && tool_conversion_next_line(conversion, &at, text, sizeof text); i++) {
         tool_ftrace_parse(text, &line);
         if (strncmp(text, "# tracer: ", 10) == 0 ||
             (line.kind != TOOL_FTRACE_OTHER && line.kind != TOOL_FTRACE_NOTHING))

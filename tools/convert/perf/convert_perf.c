@@ -348,18 +348,13 @@ static int convert_perf(struct tool_conversion *conversion)
 /* A call, a return or a begin of tracing, with an arrow, among its first lines. */
 static bool probe_input(const struct tool_conversion *conversion)
 {
-    const char *at = (const char *)conversion->head, *end = at + conversion->head_bytes;
-    if (conversion->is_directory || memchr(at, '\0', conversion->head_bytes) != NULL)
+    size_t at = 0;
+    char text[PROBE_BYTES];
+    struct tool_perf_line line;
+    if (!tool_conversion_is_text(conversion))
         return false;
-    for (unsigned i = 0; i < PROBE_LINES && at < end; i++) {
-        char text[PROBE_BYTES];
-        struct tool_perf_line line;
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t size = (size_t)((stop != NULL ? stop : end) - at);
-        size_t kept = size < sizeof text - 1 ? size : sizeof text - 1;
-        memcpy(text, at, kept);
-        text[kept] = '\0';
-        at += size + 1;
+    for (unsigned i = 0;
+         i < PROBE_LINES && tool_conversion_next_line(conversion, &at, text, sizeof text); i++) {
         tool_perf_parse(text, &line);
         if (line.kind != TOOL_PERF_OTHER)
             return true;
