@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "recorder/arena/special_names.h"
+
 bool ttp_name_is_among(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -28,21 +30,14 @@ bool ttp_library_has_front(const char *name)
 
 bool ttp_library_is_fronted(const char *name)
 {
-    static const char *const names[] = {"vfork",       "_Fork",      "clone",
-                                        "swapcontext", "longjmp",    "_longjmp",
-                                        "siglongjmp",  "setcontext", "__longjmp_chk"};
+    static const char *const names[] = {TTP_FRONTED_NAMES};
     return ttp_name_is_among(name, names, TTP_COUNT_OF(names));
 }
 
-/* Functions that return twice or to elsewhere, that are called in a way of their own, or that
- * others than programs call. */
 bool ttp_library_is_special(const char *name)
 {
-    static const char *const names[] = {
-        "__tls_get_addr",    "mcount",           "_mcount",       "__fentry__",
-        "__libc_start_main", "__stack_chk_fail", "__cxa_finalize"};
-    static const char *const starts[] = {"__cyg_", "__sanitizer_", "__asan_", "__tsan_",
-                                         "_dl_",   "ttape_",       "_ITM_",   "__gmon_"};
+    static const char *const names[] = {TTP_SPECIAL_NAMES};
+    static const char *const starts[] = {TTP_SPECIAL_STARTS};
     return ttp_library_is_fronted(name) || ttp_name_is_among(name, names, TTP_COUNT_OF(names)) ||
            ttp_name_begins_with(name, starts, TTP_COUNT_OF(starts));
 }

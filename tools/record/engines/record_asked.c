@@ -4,30 +4,14 @@
 #include <string.h>
 
 #include "program/elf/elf_exports.h"
+#include "recorder/arena/special_names.h"
 #include "tools/command/tool.h"
 
-/* Functions that others than programs call, or that return in a way of their own: as at a
- * program's start (recorder/runtime/loader/library_names.c). */
+/* What is none at a program's start is none here. */
 static bool is_special(const char *name)
 {
-    static const char *const names[] = {"vfork",
-                                        "_Fork",
-                                        "clone",
-                                        "swapcontext",
-                                        "longjmp",
-                                        "_longjmp",
-                                        "siglongjmp",
-                                        "setcontext",
-                                        "__longjmp_chk",
-                                        "mcount",
-                                        "_mcount",
-                                        "__fentry__",
-                                        "__tls_get_addr",
-                                        "__cxa_finalize",
-                                        "__stack_chk_fail",
-                                        "__libc_start_main"};
-    static const char *const starts[] = {"__cyg_", "__sanitizer_", "__asan_", "__tsan_",
-                                         "_dl_",   "ttape_",       "_ITM_",   "__gmon_"};
+    static const char *const names[] = {TTP_FRONTED_NAMES, TTP_SPECIAL_NAMES};
+    static const char *const starts[] = {TTP_SPECIAL_STARTS};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
