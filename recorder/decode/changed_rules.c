@@ -4,7 +4,6 @@
  *
  * What was drained before the mark goes by the old rules. */
 #define _GNU_SOURCE /* asprintf */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,6 +114,7 @@ static ttape_status take(struct ttp_encode *e, const char *text, size_t size, tt
 {
     struct ttp_thread **threads = e->threads.data;
     ttape_error why = {0};
+    const char *filter = find_text(text, size, 'F'), *triggers = find_text(text, size, 'T');
     ttape_site_rules rules = e->options.rules;
     ttape_call_conditions conditions = e->options.conditions;
     if (!ttp_filter_is_on(e)) {
@@ -124,16 +124,16 @@ static ttape_status take(struct ttp_encode *e, const char *text, size_t size, tt
     }
     for (size_t i = 0; i < e->threads.count; i++)
         TTP_TRY(ttp_filter_settle_all(e, threads[i], err));
-    if (e->options.change(e->options.change_context, find_text(text, size, 'F'),
-                          find_text(text, size, 'T'), &rules, &conditions, &why) != TTAPE_OK) {
+    if (e->options.change(e->options.change_context, filter, triggers, &rules, &conditions, &why) !=
+        TTAPE_OK) {
         refuse(e->directory, why.message);
         return TTAPE_OK;
     }
     e->options.rules = rules;
     e->options.conditions = conditions;
     TTP_TRY(begin_again(e, err));
-    TTP_TRY(note(e, "filter", find_text(text, size, 'F'), err));
-    return note(e, "triggers", find_text(text, size, 'T'), err);
+    TTP_TRY(note(e, "filter", filter, err));
+    return note(e, "triggers", triggers, err);
 }
 
 ttape_status ttp_rules_change(struct ttp_encode *e, ttape_error *err)

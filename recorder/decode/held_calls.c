@@ -56,9 +56,11 @@ static ttape_status give_calls(struct ttp_encode *e, struct ttp_thread *thread,
 {
     ttape_event event = held->event;
     thread->may_attach = false;
-    struct ttp_chosen chosen = {.site = held->site, .is_timed = held->is_timed};
-    chosen.select = held->select | (held->is_off ? TTAPE_SELECT_DROP : 0);
-    (void)ttp_judging_depth(e, held->rules, &chosen.depth);
+    const struct ttp_chosen chosen = {.site = held->site,
+                                      .select =
+                                          held->select | (held->is_off ? TTAPE_SELECT_DROP : 0),
+                                      .depth = ttp_judging_depth(e, held->rules),
+                                      .is_timed = held->is_timed};
     TTP_TRY(ttp_filter_event(e, thread, &event, &chosen, err));
     if (held->value_bytes == 0)
         return TTAPE_OK;

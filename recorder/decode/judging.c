@@ -225,15 +225,15 @@ bool ttp_judging_least(const struct ttp_encode *e, uint64_t rules, uint64_t *min
     return is_said;
 }
 
-bool ttp_judging_depth(const struct ttp_encode *e, uint64_t rules, uint32_t *depth)
+uint32_t ttp_judging_depth(const struct ttp_encode *e, uint64_t rules)
 {
+    uint32_t depth = TTAPE_NONE;
     uint64_t left = rules & e->judging.of_kind[TTAPE_FILTER_DEPTH_BELOW];
-    bool is_said = left != 0;
-    for (*depth = TTAPE_NONE; left != 0; left &= left - 1) {
+    for (; left != 0; left &= left - 1) {
         uint64_t number = e->judging.rules[__builtin_ctzll(left)].number;
-        *depth = number < *depth ? (uint32_t)number : *depth;
+        depth = number < depth ? (uint32_t)number : depth;
     }
-    return is_said;
+    return depth;
 }
 
 uint32_t ttp_judging_select(const struct ttp_encode *e, uint64_t rules)

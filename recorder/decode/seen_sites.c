@@ -327,7 +327,7 @@ ttape_status ttp_block_site_of(struct ttp_encode *e, struct ttp_thread *thread, 
     return define_one(e, thread, *index, err);
 }
 
-/* Those of the same function elsewhere. */
+/* A site takes the choice of the same function elsewhere, as when it was first seen. */
 static void share_again(struct ttp_encode *e, const struct ttp_layout *layout)
 {
     struct ttp_site_seen *sites = layout->sites.data;

@@ -78,7 +78,7 @@ ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
                : ttape_writer_append(o->writer, thread->stream, events.events, count, err);
 }
 
-/* In its file, so far or in all. */
+/* So many bytes are in its file, so far or in all. */
 static uint64_t get_size(const struct ttp_output *o)
 {
     ttape_writer_progress progress = {.written_bytes = o->written_bytes};

@@ -108,9 +108,10 @@ bool ttp_judging_knows(const struct ttp_encode *e, const struct ttp_site_seen *s
                        uint64_t *rules, int64_t elapsed_ns);
 /* Of a call of which no more will be known: rules that would leave it out do not. */
 uint64_t ttp_judging_unknown(const struct ttp_encode *e, uint64_t rules);
-/* The least time and the depth that hold from a call of these rules on; false: as around it. */
+/* The least time and the depth that hold from a call of these rules on; false, or TTAPE_NONE: those
+ * around it hold. */
 bool ttp_judging_least(const struct ttp_encode *e, uint64_t rules, uint64_t *min_ns);
-bool ttp_judging_depth(const struct ttp_encode *e, uint64_t rules, uint32_t *depth);
+uint32_t ttp_judging_depth(const struct ttp_encode *e, uint64_t rules);
 /* TTAPE_SELECT_*: what rules come to. */
 uint32_t ttp_judging_select(const struct ttp_encode *e, uint64_t rules);
 /* Whether some of these rules wait for what a call returns. */

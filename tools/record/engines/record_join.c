@@ -164,8 +164,8 @@ static void add_library(struct tool_record_join *join, struct tool_record_patch 
         tool_message("functions of '%s' are not recorded: %s", path, why);
 }
 
-/* Of what else is mapped with code: libraries that patterns name, or the executable's own; with
- * `asked`, all others, for what these call. */
+/* Libraries that patterns name, or the executable's own, are added of what else is mapped with
+ * code; with `asked`, all others, for what these call. */
 static void add_libraries(struct tool_record_join *join, struct tool_record_patch *patch,
                           struct tool_record_asked *asked, uint32_t pid, const char *executable)
 {
@@ -187,7 +187,7 @@ static void add_libraries(struct tool_record_join *join, struct tool_record_patc
         (void)fclose(file);
 }
 
-/* Where nothing was asked for: the executable, and libraries that are its own. */
+/* Where nothing was asked for, the executable is meant, and libraries that are its own. */
 static void choose_modules(struct tool_record_patch *patch, const char *executable)
 {
     bool is_asked = patch->rules.function.count != 0 || patch->module->count != 0;

@@ -1,7 +1,6 @@
 #include "tools/record/engines/record_marks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/command/tool.h"

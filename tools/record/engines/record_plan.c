@@ -90,7 +90,8 @@ static struct ttp_patch_probe copy_probe(const struct planned *planned, uint32_t
     return tool_patch_probe_at(&planned->copies, &copy, 0);
 }
 
-/* Of one kind, by reason. Returns how many. A mark in no function is none of the plan's. */
+/* Those of one kind are counted, by reason, and in all. A mark in no function is none of the
+ * plan's. */
 static uint64_t count_kind(const struct planned *planned, enum ttp_patch_kind kind,
                            uint64_t reasons[TTP_PATCH_REASONS])
 {

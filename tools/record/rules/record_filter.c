@@ -88,7 +88,7 @@ uint64_t tool_record_filter_match(struct tool_record_rules *rules, const ttape_s
     }
     for (uint32_t i = 0; i < triggers->rule_count; i++) {
         const struct tool_filter_rule *made = &triggers->made[i];
-        bool is_its = is_called(rules, made, site->symbol) && is_there(filter, made, site, path);
+        bool is_its = is_called(rules, made, site->symbol) && is_there(triggers, made, site, path);
         triggers->matched[i] |= is_its;
         matched |= (uint64_t)is_its << (filter->rule_count + i);
     }

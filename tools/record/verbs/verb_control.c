@@ -247,12 +247,11 @@ static int change(const struct options *options, ttape_control *control, uint32_
 {
     ttape_error err = {0};
     char *filter = NULL, *triggers = NULL;
-    uint64_t wait = options->wait.given ? options->wait.value_ns : DEFAULT_WAIT_NS;
     int status = take_text(&options->filter, true, &filter);
     if (status == TOOL_OK)
         status = take_text(&options->on, false, &triggers);
     if (status == TOOL_OK &&
-        ttape_control_change(control, filter, triggers, wait, &err) != TTAPE_OK)
+        ttape_control_change(control, filter, triggers, wait_ns(options), &err) != TTAPE_OK)
         status = tool_fail("process %" PRIu32 ": %s", pid, err.message);
     if (status == TOOL_OK)
         status = print_changed(control, pid, filter, triggers);
