@@ -2,6 +2,7 @@
 """Triggers of a recording: what is in the trace of a program with hooks, and of a patched one,
 when its calls switch recording on and off, end it, or ask for copies; what control changes while a
 program runs; and what is refused."""
+import contextlib
 import csv
 import fcntl
 import io
@@ -160,19 +161,29 @@ def control(pid, *options, status=0):
     return done.stdout + done.stderr
 
 
+@contextlib.contextmanager
+def serving(server, *options):
+    """A recording of the server, which has served once, and how to let it serve again. It ends with
+    the block."""
+    with subprocess.Popen([COMMAND, "record", "--quiet", "--force", "--no-patch", *options, "-o",
+                           WORK / "control.ttape", server], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as recorder:
+        def play():
+            recorder.stdin.write(b"x")
+            recorder.stdin.flush()
+            assert recorder.stdout.read(1) == b"x"
+        play()
+        yield recorder, play
+        recorder.stdin.close()
+        assert recorder.wait() == 0
+
+
 def check_control(server):
     """Each round of a program goes by what control has asked for before it; what is open all the
     time begins and ends once, or not at all."""
     for first, serves in (("", "main serve"), ("!serve", "main")):
         path = WORK / "control.ttape"
-        with subprocess.Popen([COMMAND, "record", "--quiet", "--force", "--no-patch", "--filter",
-                               first, "-o", path, server], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE) as recorder:
-            def play():
-                recorder.stdin.write(b"x")
-                recorder.stdin.flush()
-                assert recorder.stdout.read(1) == b"x"
-            play()
+        with serving(server, "--filter", first) as (recorder, play):
             for options, _ in ROUNDS:
                 said = control(recorder.pid, *options)
                 assert f"recording into '{path}' goes by the new " in said, said
@@ -184,8 +195,6 @@ def check_control(server):
             play()
             left = sorted(each.name for each in (WORK / "control.ttape.recording").iterdir())
             assert not [name for name in left if name.startswith("change")], left
-            recorder.stdin.close()
-            assert recorder.wait() == 0
         rounds = ["step mark leaf leaf", *(wanted for _, wanted in ROUNDS), "step mark leaf leaf"]
         wanted = " ".join([serves, *(each for each in rounds if each)])
         rows = list(csv.DictReader(io.StringIO(run(COMMAND, "dump", "--format", "csv",
@@ -205,31 +214,19 @@ def check_control_refused(server):
     for options, words in (((), "with --filter '' they can be changed"),
                            (("--depth", "9", "--no-symbols"), "begun with --no-symbols"),
                            (("--filter", "", "--clock", "none"), "begun with --clock none")):
-        with subprocess.Popen([COMMAND, "record", "--quiet", "--force", "--no-patch", *options,
-                               "-o", WORK / "control.ttape", server], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE) as recorder:
-            recorder.stdin.write(b"x")
-            recorder.stdin.flush()
-            assert recorder.stdout.read(1) == b"x"
+        with serving(server, *options) as (recorder, _):
             said = control(recorder.pid, "--filter", "leaf; time 1s", status=4)
             assert words in said, (options, said)
             folder = WORK / "control.ttape.recording"
             for name in ("change", "change.refused"):  # of a control that was killed
                 (folder / name).write_text("")
-            recorder.stdin.close()
-            assert recorder.wait() == 0
         assert not folder.exists()
 
 
 def check_control_many(server):
     """Of any number of long filters the trace names the last ones, and recording goes on."""
     path = WORK / "control.ttape"
-    with subprocess.Popen([COMMAND, "record", "--quiet", "--force", "--no-patch", "--filter", "",
-                           "-o", path, server], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE) as recorder:
-        recorder.stdin.write(b"x")
-        recorder.stdin.flush()
-        assert recorder.stdout.read(1) == b"x"
+    with serving(server, "--filter", "") as (recorder, _):
         for number in range(6):
             control(recorder.pid, "--filter", f"f{number};" + " " * 65000)
         folder = os.open(f"{path}.recording", os.O_RDONLY)
@@ -237,8 +234,6 @@ def check_control_many(server):
         said = control(recorder.pid, "--filter", "g", "--wait", "1ms", status=4)
         os.close(folder)
         assert "another change has not been answered yet" in said, said
-        recorder.stdin.close()
-        assert recorder.wait() == 0
     said = run(COMMAND, "info", path).stdout
     assert "earlier ones are not kept; behind " in said, said[:200]
     assert "'f5;" in said and "'f0;" not in said and said.count("events: filter") < 6
