@@ -4,6 +4,7 @@ the receiver, its disk or the recorder meanwhile; a trace at any moment; nothing
 receiver's folder, whatever strangers say to it."""
 import atexit
 import contextlib
+import fcntl
 import json
 import os
 import resource
@@ -193,7 +194,8 @@ def check_same_bytes(checks, folder, trace):
 def check_strangers(checks, folder, trace, other):
     """Nothing of what they say leaves more than it may."""
     receiver = Receiver(folder / "strange", "--max-size", "60K")
-    header, data = other.read_bytes()[:64], other.read_bytes()
+    data = other.read_bytes()
+    header = data[:64]
     (folder / "outside").write_bytes(b"outside")
     (receiver.folder / "link.ttape").symlink_to(folder / "outside")
     (receiver.folder / "old.ttape").write_bytes(b"old")
@@ -218,8 +220,7 @@ def check_strangers(checks, folder, trace, other):
     said = ask(receiver, hello("long.ttape", header), data + b"more")
     checks.that(any(a[1] == len(data) for a in said) or said[-1][0] == NOT_NOW, "behind the end")
     kept.add("long.ttape")
-    headers = data[:64] + other.read_bytes()[64:]
-    said = ask(receiver, hello("flood.ttape", header), headers + bytes(1 << 20))
+    said = ask(receiver, hello("flood.ttape", header), data + bytes(1 << 20))
     checks.equal(said[-1][0], NOT_NOW, "a flood is refused")
     until("those without a partition to go",
           lambda: set(os.listdir(receiver.folder)) <= kept | {"flood.ttape"})
@@ -235,16 +236,18 @@ def check_full_disk(checks, folder, trace):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
     receiver = Receiver(folder / "full", before=limit)
+    there, data = receiver.folder / trace.name, trace.read_bytes()
+    said = ask(receiver, hello(trace.name, data[:64]), data[:50_000])
+    until("the end", lambda: "went before" in receiver.said())
     done = setting.tracetape("send", trace, receiver.url)
-    there = receiver.folder / trace.name
     checks.that(done.status == 4 and b"File too large" in done.err, "told to the sender",
                 (done.err, receiver.process.poll()))
-    until("the end", lambda: "went before" in receiver.said())
-    checks.that(0 < there.stat().st_size <= 100_000, "whole chunks stay", there.stat().st_size)
     receiver.end()
+    checks.that(0 < said[-1][1] <= there.stat().st_size <= 100_000, "whole chunks stay",
+                (said, there.stat().st_size))
     receiver = Receiver(folder / "full", port=receiver.port)
     checks.equal(setting.tracetape("send", trace, receiver.url).status, 0, "it goes on")
-    checks.equal(there.read_bytes(), trace.read_bytes(), "the same bytes")
+    checks.equal(there.read_bytes(), data, "the same bytes")
     done = setting.tracetape("send", trace, f"{receiver.url}/no.txt")
     checks.equal(done.status, 2, "a name that cannot be")
     receiver.end()
@@ -284,6 +287,67 @@ def check_kept(checks, folder, other):
     checks.equal(receiver.end(), 0, receiver.said())
 
 
+def check_taken(checks, folder, other):
+    """Of two traces of a name the first comes; what another process writes, and one connection too
+    many, are for later."""
+    data = other.read_bytes()
+    receiver = Receiver(folder / "taken")
+    with contextlib.ExitStack() as held:
+        held_file = held.enter_context(open(receiver.folder / "held.ttape", "wb"))
+        held_file.write(data)
+        held_file.flush()
+        fcntl.lockf(held_file, fcntl.LOCK_EX)
+        said = ask(receiver, hello("held.ttape", data[:64]))[0]
+        checks.that(said[0] == NOT_NOW and "by another process" in said[2], "a lock", said)
+        count, said = 0, (HAS, 0, "")
+        while said[0] == HAS and count < 70:
+            s = held.enter_context(socket.create_connection(("127.0.0.1", receiver.port)))
+            s.settimeout(60)
+            s.sendall(hello(f"n{count}.ttape", data[:64]))
+            said = read_said(s)
+            count += said[0] == HAS
+            if count == 1:
+                for header in (b"x" * 64, bytes(64)):
+                    no = ask(receiver, hello("n0.ttape", header))[0]
+                    checks.that(no[0] == NO and "is coming from 127" in no[2], "it comes", no)
+        checks.that(said[0] == NOT_NOW and "as many senders" in said[2] and 60 <= count <= 64,
+                    "at most 64 senders", (count, said))
+    until("those without a partition to go",
+          lambda: os.listdir(receiver.folder) == ["held.ttape"])
+    checks.equal(receiver.end(), 0, receiver.said())
+
+
+def check_refused(checks, folder, other):
+    """What cannot be sent, or taken, is said, and with which status."""
+    receiver = Receiver(folder / "refused")
+    place, cut = f"127.0.0.1:{receiver.port}", folder / "cut.ttape"
+    cut.write_bytes(other.read_bytes()[:-1])
+    for words, status, said in (
+            (("receive", "--listen", place, folder / "again"), 4, b"cannot listen at"),
+            (("receive", "--listen", "localhost:0", folder / "again"), 4, b"is no address"),
+            (("receive", "--listen", receiver.url, folder / "again"), 2, b"ADDRESS:PORT"),
+            (("receive", cut), 4, b"cannot open the folder"),
+            (("send", cut, receiver.url), 4, b"is no complete trace"),
+            (("send", folder / "none.ttape", receiver.url), 4, b"cannot open"),
+            (("send", other, place), 2, b"tcp://HOST:PORT"),
+            (("send", other, "tcp://127.0.0.1:99999"), 2, b"tcp://HOST:PORT"),
+            (("record", "--files", "-o", receiver.url, "true"), 2, b"none of --files")):
+        done = setting.tracetape(*words)
+        checks.that(done.status == status and said in done.err, f"{words}", (done.status, done.err))
+    alike = folder / "alike"
+    alike.mkdir()
+    for name, level in (("a.ttape", 0), ("b.ttape", 9)):
+        setting.tracetape("convert", other, "-o", alike / name, "--level", str(level))
+    headers = {(alike / name).read_bytes()[:64] for name in ("a.ttape", "b.ttape")}
+    checks.equal(len(headers), 1, "both begin alike")
+    checks.equal(setting.tracetape("send", alike / "a.ttape", receiver.url).status, 0, "one")
+    done = setting.tracetape("send", alike / "b.ttape", f"{receiver.url}/a.ttape")
+    checks.that(done.status == 4 and b"begins alike" in done.err, "the other", done.err)
+    checks.equal((receiver.folder / "a.ttape").read_bytes(), (alike / "a.ttape").read_bytes(),
+                 "the first stays")
+    checks.equal(receiver.end(), 0, receiver.said())
+
+
 def mode_of(job):
     told = setting.tracetape("control", str(job.pid), "status", "--json").out
     return json.loads(told)["mode"] if told else None
@@ -296,7 +360,7 @@ def check_spill(checks, folder, program):
     proxy = Proxy(receiver.port, 1 << 60)
     here = folder / "spilled"
     here.mkdir()
-    words = [setting.COMMAND, "record", "--no-patch", "--live", "-p", "20000", "--spill", "256K",
+    words = [setting.COMMAND, "record", "--no-patch", "--live", "-p", "100000", "--spill", "64K",
              "--level", "0", "-o", f"tcp://127.0.0.1:{proxy.own}/s.ttape", "--", program, "400000",
              "steps"]
     job = setting.start(words, cwd=here, stdin=subprocess.PIPE)
@@ -390,8 +454,9 @@ def main():
         trace = local_trace(folder, program, "local.ttape", 300_000, "--level", "0")
         other = local_trace(folder, program, "other.ttape", 1000)
         jobs = ((check_same_bytes, trace), (check_strangers, trace, other),
-                (check_full_disk, trace), (check_kept, other), (check_record, program),
-                (check_spill, program), (check_left, program, other))
+                (check_full_disk, trace), (check_kept, other), (check_taken, other),
+                (check_refused, other), (check_record, program), (check_spill, program),
+                (check_left, program, other))
         with futures.ThreadPoolExecutor(len(jobs)) as pool:  # they wait more than they work
             for done in [pool.submit(job[0], checks, folder, *job[1:]) for job in jobs]:
                 done.result(timeout=300)
