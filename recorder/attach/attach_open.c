@@ -75,8 +75,13 @@ static bool is_recorded(const struct ttp_targets *targets, const struct ttp_plan
     return !ttp_targets_at(targets, function)->is_called || (from != NULL && !from->is_called);
 }
 
+static bool is_on_own_stack(const struct ttp_agent_known *known, const struct ttp_plan_frame *frame)
+{
+    return frame->sp - known->stack_low <= known->stack_high - known->stack_low;
+}
+
 /* Innermost first. Calls of a handler that runs are left out, as what it interrupted is no caller
- * of it. Returns how many there are. */
+ * of it; it may run on a stack of its own. Returns how many there are. */
 static uint32_t walk(struct walking *w, const struct ttp_open_calls *open,
                      const struct ttp_agent_known *known, struct ttp_agent_call *calls)
 {
@@ -86,6 +91,7 @@ static uint32_t walk(struct walking *w, const struct ttp_open_calls *open,
         uint64_t function = 0;
         const struct ttp_plan_row *row = find_row(open->modules, frame->pc - !frame->is_exact);
         bool is_one = find_function(open->targets, frame, &function);
+        bool is_inside = is_on_own_stack(known, frame);
         if (row == NULL || row->cfa_kind == TTP_PLAN_CFA_OUTERMOST)
             break;
         if (row->cfa_kind == TTP_PLAN_CFA_SIGNAL) {
@@ -97,9 +103,9 @@ static uint32_t walk(struct walking *w, const struct ttp_open_calls *open,
             continue;
         }
         if (!ttp_plan_step(frame, row, read_word, w) ||
-            frame->sp - known->stack_low > known->stack_high - known->stack_low)
+            (is_inside && !is_on_own_stack(known, frame)))
             break;
-        if (is_one && is_recorded(open->targets, frame, function))
+        if (is_one && is_inside && is_recorded(open->targets, frame, function))
             calls[count++] = (struct ttp_agent_call){frame->sp - 8, function, frame->pc};
     }
     return count;

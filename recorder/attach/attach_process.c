@@ -202,6 +202,20 @@ static bool has_named(const struct ttp_attach *a, const struct ttp_stop *stop)
     return false;
 }
 
+/* Where a thread's own stack is, whatever it runs on now, as handlers may on one of theirs: its
+ * control block lies at its end, but for the first thread's. */
+static const struct ttp_map *find_own_stack(const struct ttp_attach *a,
+                                            const struct ttp_stopped_task *task)
+{
+    const struct ttp_map *own = NULL;
+    if ((uint32_t)task->tid != a->options.pid && task->registers.fs_base != 0)
+        own = ttp_maps_at(&a->maps, task->registers.fs_base - 1);
+    for (size_t i = 0; i < a->maps.count && (uint32_t)task->tid == a->options.pid; i++)
+        if (strcmp(a->maps.list[i].path, "[stack]") == 0)
+            own = &a->maps.list[i];
+    return own != NULL ? own : ttp_maps_at(&a->maps, task->registers.rsp);
+}
+
 static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
 {
     struct ttp_agent_shared *shared = a->shared;
@@ -214,7 +228,7 @@ static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
     for (size_t i = 0; i < stop->count && shared->known_count < TTP_AGENT_KNOWN; i++) {
         if (!is_named(a, (uint32_t)stop->tasks[i].tid))
             continue;
-        const struct ttp_map *map = ttp_maps_at(&a->maps, stop->tasks[i].registers.rsp);
+        const struct ttp_map *map = find_own_stack(a, &stop->tasks[i]);
         struct ttp_agent_known *known = &shared->known[shared->known_count++];
         uint32_t id = (uint32_t)stop->tasks[i].tid;
         *known = id == first.thread_id ? first : (struct ttp_agent_known){.thread_id = id};

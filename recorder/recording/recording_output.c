@@ -449,28 +449,6 @@ static bool rotation_due(const struct ttp_encode *e)
             (ttp_now_ms() - e->current->opened_ms) * 8000000u >= e->options.keep_ns);
 }
 
-/* How far threads have come in the trace. */
-static uint64_t find_last_ns(const struct ttp_encode *e)
-{
-    uint64_t last_ns = 0;
-    for (size_t i = 0; i < e->threads.count; i++)
-        if (ttp_thread_at(e, i)->last_ns > last_ns)
-            last_ns = ttp_thread_at(e, i)->last_ns;
-    return last_ns;
-}
-
-static void check_limits(struct ttp_encode *e)
-{
-    bool large = e->options.max_bytes != 0 && e->written >= e->options.max_bytes;
-    bool late =
-        e->options.max_ns != 0 && (ttp_now_ms() - e->opened_ms) * 1000000u >= e->options.max_ns;
-    if (large && !e->is_full)
-        e->full_ns = find_last_ns(e);
-    e->is_full |= large;
-    if (large || late)
-        ttp_shared_stop(e->shared, large ? TTAPE_STOP_SIZE : TTAPE_STOP_TIME);
-}
-
 /* Where the spill file is nearly full, its room is wanted back in smaller pieces: programs may come
  * to wait for it. */
 static bool pressed(const struct ttp_encode *e, uint64_t ready)
@@ -493,23 +471,13 @@ ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err)
                              : is_file_full(e); /* flushes alone have sealed all of it */
     if (is_due) {
         TTP_TRY(checkpoint(e, err));
-        check_limits(e);
+        ttp_limits_check(e);
         if (rotation_due(e))
             TTP_TRY(rotate(e, err));
     } else if (e->waiting.count != 0) {
         TTP_TRY(reap(e, err));
     }
     return TTAPE_OK;
-}
-
-ttape_status ttp_output_take(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err)
-{
-    if (e->is_full) {
-        for (uint32_t i = 0; i < slot->head.count; i++)
-            e->overwritten += ttp_record_is_event(slot->records[i]);
-        return TTAPE_OK;
-    }
-    return ttp_decode_slot(e, slot, err);
 }
 
 /* The rest may be half a gigabyte, and a size that is promised holds for it, too. Where none is,
@@ -527,7 +495,7 @@ ttape_status ttp_outputs_flush(struct ttp_encode *e, ttape_error *err)
     for (size_t i = 0; i < e->outputs.count; i++)
         if (outputs[i]->writer != NULL)
             TTP_TRY(flush_output(e, outputs[i], err));
-    check_limits(e);
+    ttp_limits_check(e);
     return reap(e, err);
 }
 

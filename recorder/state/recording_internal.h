@@ -357,17 +357,16 @@ struct ttp_encode {
     struct ttp_judging judging;
     struct ttp_growing changes; /* characters: what filters and triggers were changed to */
     /* trace files */
-    struct ttp_growing outputs; /* struct ttp_output * */
-    struct ttp_output *current; /* NULL with separate files */
-    struct ttp_growing files;   /* char *, finished */
-    struct ttp_growing numbers; /* struct ttp_number: metadata of the caller */
-    uint64_t finished_bytes;
-    uint64_t overwritten; /* events that were recorded and are not kept */
-    bool is_full;         /* the trace has its full size: nothing more goes into it, */
-    uint64_t full_ns;     /* from that time on */
-    uint64_t off_ns;      /* for which threads were seen to be off, added up */
-    bool has_gone_on;     /* a thread, when recording ended, */
-    uint32_t stop_reason; /* for this reason */
+    struct ttp_growing outputs;           /* struct ttp_output * */
+    struct ttp_output *current;           /* NULL with separate files */
+    struct ttp_growing files;             /* char *, finished */
+    struct ttp_growing numbers;           /* struct ttp_number: metadata of the caller */
+    uint64_t finished_bytes, overwritten; /* that: events that were recorded and are not kept */
+    bool is_full;                   /* the trace has its full size: nothing more goes into it, */
+    uint64_t full_ns, little_count; /* from then on, but so many records of new threads */
+    uint64_t off_ns;                /* for which threads were seen to be off, added up */
+    bool has_gone_on;               /* a thread, when recording ended, */
+    uint32_t stop_reason;           /* for this reason */
     uint32_t next_file;
     /* checkpoints */
     int journal_fd;
@@ -585,6 +584,7 @@ ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
 /* After a slot: a checkpoint where one is due (or wanted now), rotation, limits. */
 ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err);
 /* Decodes a slot; of a trace that is full, counts what is in it. */
+void ttp_limits_check(struct ttp_encode *e);
 ttape_status ttp_output_take(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err);
 /* So, at the end, where slots come from the arena itself: what is due after each is done, too. */
 ttape_status ttp_output_take_rest(struct ttp_encode *e, const struct ttp_slot *s, ttape_error *err);

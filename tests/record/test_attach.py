@@ -15,7 +15,7 @@ import setting
 import traces
 
 WORDS = {"threads": ["threads", "3", "waits", "starts"], "forks": ["forks", "threads", "1"],
-         "signals": ["signals", "coroutines", "faults"]}
+         "signals": ["signals", "coroutines", "faults"], "waits": ["threads", "1", "waits"]}
 CYCLES = setting.cut(50, 4)
 KILLS = setting.cut(range(1, 600), ())
 FIRST = setting.cut(["busy"], [])
@@ -186,10 +186,10 @@ def look_at_trace(checks, trace):
     checks.that(calls["descend"] * 10 >= calls["answer"], f"calls do not fit: {calls}")
 
 
-def look_at_open_calls(checks, trace):
+def look_at_open_calls(checks, trace, names):
     """Each thread's outermost function was running, also that of one that only waits."""
     nodes = json.loads(setting.tracetape("tree", "--depth", "1", "--json", trace).out)["nodes"]
-    for name in ("main", "serve_on", "wait_on", "start_on"):
+    for name in names:
         calls = {(node["level"], node.get("was_open"), node["end"]) for node in nodes
                  if node["kind"] == "call" and node["name"] == name}
         checks.equal(calls, {(1, True, "open")}, f"{name} was running already")
@@ -211,7 +211,7 @@ def test_cycles(checks, work):
         program = Program(words)
         before = program.state()
         trace = work / f"{name}.ttape"
-        for number in range(CYCLES):
+        for number in range(CYCLES if name != "waits" else 0):
             options = ((), FILTERED, LIBRARY)[number % 3]
             cycle(checks, program, trace, f"{name} {number}", *options,
                   stops=STOPS[number % 3] if name == "forks" else "")
@@ -222,11 +222,14 @@ def test_cycles(checks, work):
             cycle(checks, program, trace, "by control", "-F", "^serve$", stops="control",
                   most="64G")
         else:
-            cycle(checks, program, trace, f"{name}, at last")
+            cycle(checks, program, trace, f"{name}, at last",
+                  most="64G" if name == "threads" else MOST)
         checks.equal(program.state(), before, f"{name}, at last: afterwards")
         if name == "threads":
             look_at_trace(checks, trace)
-            look_at_open_calls(checks, trace)
+            look_at_open_calls(checks, trace, ("main", "serve_on", "wait_on", "start_on"))
+        if name == "waits": # with a size: what comes last is little, and is of the one that waits
+            look_at_open_calls(checks, trace, ("main", "serve_on", "wait_on"))
         checks.equal(program.end(), (0, "right\n", ""), f"{name}: its answers")
 
 
@@ -273,6 +276,21 @@ def test_unloaded(checks, work):
     process.stdin.close()
     checks.equal((process.stdout.read(), process.wait(timeout=GIVE_UP)), ("right\n", 0),
                  "unloaded: its answers")
+
+
+def test_storms(checks, work):
+    """A handler that is not recorded, on a stack of its own, whose calls are; it interrupts each
+    hook, and leaves it by a jump, also where a recording begins in it."""
+    program = Program(["storms", "faults"])
+    before = program.state()
+    for turn in range(setting.cut(20, 2)):
+        done = setting.tracetape("attach", "--duration", "700ms", "--force", *FILTERED, "-o",
+                                 work / "storms.ttape", program.pid)
+        checks.that(done.status in (0, 3) and b"is as it was" in done.err,
+                    f"storms {turn}: {done.status}: {done.err}")
+        checks.equal(program.state(), before, f"storms {turn}: afterwards")
+    checks.equal(traces.verify(work / "storms.ttape"), None, "storms: the trace")
+    checks.equal(program.end(), (0, "right\n", ""), "storms: its answers")
 
 
 LEAVES = """#include <pthread.h>
@@ -383,6 +401,7 @@ def main():
         test_refusals(checks, work)
         test_unloaded(checks, work)
         test_first_thread(checks, work)
+        test_storms(checks, work)
         test_cycles(checks, work)
         if KILLS:
             test_kills(checks, work)

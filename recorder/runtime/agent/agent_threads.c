@@ -10,8 +10,9 @@
 
 #define LOOKS    64u /* for a slot */
 #define MIXED    UINT64_C(0x9e3779b97f4a7c15)
-#define SHIFT    52u /* 12 bits are left */
-#define LEFT_OUT 1u  /* the state of threads that were not named */
+#define SHIFT    52u        /* 12 bits are left */
+#define LEFT_OUT 1u         /* the state of threads that were not named */
+#define OWN_MOST (8u << 20) /* of a thread's stack */
 
 struct ttp_agent_shared ttp_agent_shared __attribute__((aligned(64)));
 struct ttp_agent_wiped ttp_agent_wiped __attribute__((aligned(4096)));
@@ -216,6 +217,24 @@ static void begin_page(struct ttp_thread_page *page, const struct ttp_agent_know
         page->name[i] = known->name[i];
 }
 
+/* The first event may be a handler's on a stack of its own: it says nothing of the thread's. One
+ * that was there when we attached is known; others end at the control block. */
+static void set_bounds(struct ttp_runtime_stack *own, uintptr_t sp,
+                       const struct ttp_agent_known *known)
+{
+    uintptr_t block = ttp_thread_block();
+    bool is_main = id_in(block) == ttp_agent_shared.process_id;
+    if (known != NULL && known->stack_low < known->stack_high) {
+        own->low = known->stack_low;
+        own->high = known->stack_high;
+        own->exact = true;
+    } else if (!is_main && ttp_agent_shared.thread_id_at != 0) {
+        own->low = (sp < block && block - sp < OWN_MOST ? sp : block) - TTP_STACK_GUESS;
+        own->high = block;
+    }
+    own->base->sp = own->high;
+}
+
 static void open_stacks(uintptr_t sp, const struct ttp_agent_known *known)
 {
     struct ttp_thread_state *own = &ttp_thread;
@@ -224,11 +243,7 @@ static void open_stacks(uintptr_t sp, const struct ttp_agent_known *known)
     stacks->frame_count = ttp_agent_shared.frame_count;
     ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + 2 * TTP_AGENT_PAGE),
                     stacks->frame_count);
-    if (known != NULL && sp - known->stack_low < known->stack_high - known->stack_low) {
-        stacks->list[0].low = known->stack_low;
-        stacks->list[0].high = stacks->list[0].base->sp = known->stack_high;
-        stacks->list[0].exact = true;
-    }
+    set_bounds(&stacks->list[0], sp, known);
     own->stacks = stacks;
     own->top = stacks->list[0].base;
 }
@@ -237,16 +252,12 @@ static void open_stacks(uintptr_t sp, const struct ttp_agent_known *known)
 static void go_on_with(const struct ttp_agent_known *known)
 {
     struct ttp_thread_state *own = &ttp_thread;
-    struct ttp_runtime_stack *stack = &own->stacks->list[0];
     const struct ttp_agent_call *calls =
         (const struct ttp_agent_call *)ttp_agent_shared.calls + known->first_call;
     if (known->place == 0)
         return;
     own->cursor = ttp_agent_shared.blocks + known->place;
     own->page->epoch_start = known->epoch << TTP_RECORD_TIME_BITS;
-    stack->low = known->stack_low;
-    stack->high = stack->base->sp = known->stack_high;
-    stack->exact = true;
     for (uint32_t i = 0; i < known->call_count; i++)
         *++own->top =
             (struct ttp_runtime_frame){calls[i].sp, calls[i].function, calls[i].call_site};

@@ -27,6 +27,8 @@
 void ttp_tail_mark(struct ttp_runtime_frame *top, uintptr_t target)
 {
     struct ttp_thread_page *page = ttp_thread.page;
+    if (ttp_is_base(top))
+        return;
     page->jump_top = top;
     page->jump_target = target;
     page->block_top = page->left_top = NULL; /* what is known of where it lies */
@@ -44,9 +46,10 @@ void ttp_tail_join(struct ttp_runtime_frame *top)
     TTP_SIGNAL_FENCE();
 }
 
+/* What lies below all frames seems to be chained, and is no frame. */
 static struct ttp_runtime_frame *find_first(struct ttp_runtime_frame *top)
 {
-    while ((top->function & TTP_FRAME_CHAINED) != 0)
+    while ((top->function & TTP_FRAME_CHAINED) != 0 && !ttp_is_base(top) && !ttp_is_base(top - 1))
         top--;
     return top;
 }
@@ -96,6 +99,8 @@ bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, u
 static void end_awaiting(struct operation *op)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
+    if (ttp_is_base(top))
+        return;
     if ((top->function & TTP_FRAME_CHAINED) != 0)
         ttp_tail_mark(top - 1, 0);
     top->function &= ~TTP_FRAME_CHAINED;
@@ -108,7 +113,7 @@ static uint32_t count_ending(const struct ttp_runtime_frame *top, uintptr_t func
 {
     uint32_t count = 1;
     for (; ttp_function_of(top) != function; top--, count++)
-        if ((top->function & TTP_FRAME_CHAINED) == 0)
+        if ((top->function & TTP_FRAME_CHAINED) == 0 || ttp_is_base(top))
             return count > CHAIN_MAX ? count : 0;
     return count;
 }
@@ -123,19 +128,24 @@ uintptr_t ttp_tail_chain(struct operation *op, uintptr_t function)
     return TTP_FRAME_CHAINED;
 }
 
-/* All of a chain has ended with its last jump. */
+/* All of a chain has ended with its last jump; how many frames that is. A handler that is not
+ * recorded may have called what ended them before: each end is told once. */
 static long settle_tails(struct ttp_runtime_frame *top)
 {
-    struct ttp_runtime_frame *first = find_first(top);
-    ttp_thread.top = first - 1;
-    TTP_SIGNAL_FENCE();
-    return top - first + 1;
+    if (ttp_is_base(top))
+        return 0;
+    struct ttp_runtime_frame *first = find_first(top), *seen = top;
+    bool is_ours = __atomic_compare_exchange_n(&ttp_thread.top, &seen, first - 1, false,
+                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return is_ours ? top - first + 1 : 0;
 }
 
 void ttp_tail_settle(struct operation *op)
 {
     ttp_adopt_page(op);
     long count = settle_tails(ttp_thread.top);
+    if (count == 0)
+        return;
     ttp_put_extension(op, TTP_EXT_JUMPED, ttp_unwind_payload(TTP_UNWIND_COUNT, (uint64_t)count),
                       -count);
 }
@@ -227,7 +237,7 @@ bool ttp_tail_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         goes_on = (top->function & TTP_FRAME_CHAINED) != 0;
         put_exit(page, top--);
     } while (goes_on && is_still(page) && ttp_thread.top == top && is_plain(top));
-    if (goes_on)
+    if (goes_on && !ttp_is_base(top))
         ttp_exit_slow(ttp_function_of(top), top->call_site, ttp_sp_of(top), NULL);
     return true;
 }
@@ -278,8 +288,9 @@ bool ttp_tail_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     if (!is_beside(top, sp) || ttp_is_signal_return(call_site))
         return false;
     long count = settle_tails(top);
-    put_extension(page, TTP_EXT_JUMPED, ttp_unwind_payload(TTP_UNWIND_COUNT, (uint64_t)count),
-                  -count);
+    if (count != 0)
+        put_extension(page, TTP_EXT_JUMPED, ttp_unwind_payload(TTP_UNWIND_COUNT, (uint64_t)count),
+                      -count);
     return is_still(page) && ttp_thread.top->sp - sp - 1 < TTP_LARGE_FRAME - 1 &&
            enter_frame(page, function, call_site, sp, 0);
 }

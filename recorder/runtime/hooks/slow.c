@@ -48,24 +48,23 @@ static uint64_t count_above_signal(const struct ttp_runtime_frame *top)
 /* Takes frames off that were left without their exits. A handler may have jumped out of a hook
  * whose frame has no record, or whose frame is gone while its end has no record. So the record says
  * which frames stay. It counts only down to a handler that goes on: the hook below it goes on, too.
- */
+ * Calls of handlers that are not recorded may take frames off meanwhile. */
 static void write_unwind(struct operation *op, struct ttp_runtime_frame *top, uint64_t type)
 {
     if (top < ttp_thread.top && ttp_awaits(ttp_thread.top))
         ttp_tail_settle(op);
-    if (top > ttp_thread.top)
-        top = ttp_thread.top;
-    long count = ttp_thread.top - top;
-    uint64_t signals = 0;
     ttp_stack_verify();
-    for (const struct ttp_runtime_frame *at = ttp_thread.top; at != top; at--)
+    struct ttp_runtime_frame *from = *(struct ttp_runtime_frame *volatile *)&ttp_thread.top;
+    top = top < from ? top : from;
+    uint64_t signals = 0;
+    for (const struct ttp_runtime_frame *at = from; at > top; at--)
         signals += ttp_is_mark(at);
     ttp_adopt_page(op);
     pop_to(top);
     uint64_t above = count_above_signal(top);
     if (signals != 0 || ttp_is_base(top - above)) /* not within a handler that goes on */
         ttp_thread.page->has_unwound = true;
-    ttp_put_extension(op, type, ttp_unwind_signals(signals, above), -count);
+    ttp_put_extension(op, type, ttp_unwind_signals(signals, above), top - from);
 }
 
 void ttp_slow_unwind(struct operation *op, struct ttp_runtime_frame *top)
@@ -311,10 +310,11 @@ void ttp_enter_in_call(uintptr_t function, uintptr_t sp)
 
 /* The innermost open frame that can be the one that exits here, or NULL. Its parent began at sp or
  * above, unless that was left unnoticed; the same call site is better evidence than the function
- * alone; a handler that runs is the limit. */
-static struct ttp_runtime_frame *find_exiting(uintptr_t function, uintptr_t call_site, uintptr_t sp,
-                                              bool is_alternate)
+ * alone; a handler that runs is the limit, recorded or not: what it interrupted lies above sp. */
+static struct ttp_runtime_frame *find_exiting(const struct operation *op, uintptr_t function,
+                                              uintptr_t call_site, bool is_alternate)
 {
+    uintptr_t sp = op->sp;
     struct ttp_runtime_frame *found = NULL, *orphan = NULL;
     int steps = 0;
     /* The call that ends may have no frame: what is above the innermost one has not ended. */
@@ -322,7 +322,7 @@ static struct ttp_runtime_frame *find_exiting(uintptr_t function, uintptr_t call
     for (struct ttp_runtime_frame *at = ttp_thread.top;
          !ttp_is_base(at) && steps < (is_innermost ? 1 : SEARCH_MAX); at--, steps++) {
         bool is_handler = (at->function & TTP_FRAME_HANDLER) != 0;
-        bool is_same = ttp_function_of(at) == function;
+        bool is_same = ttp_function_of(at) == function && (op->is_begun || ttp_sp_of(at) <= sp);
         bool is_below = ttp_is_base(at - 1) || sp <= ttp_sp_of(at - 1);
         if (is_same && is_below && at->call_site == call_site)
             return at;
@@ -358,13 +358,13 @@ static void leave_one(struct operation *op, uintptr_t function)
 /* With those that have jumped to it, which end here, too. */
 void ttp_slow_leave(struct operation *op, uintptr_t function)
 {
-    bool goes_on;
-    do {
+    bool goes_on = true;
+    while (goes_on && !ttp_is_base(ttp_thread.top)) { /* see write_unwind */
         goes_on = (ttp_thread.top->function & TTP_FRAME_CHAINED) != 0;
         leave_one(op, function);
         op->values = NULL;
         function = ttp_function_of(ttp_thread.top);
-    } while (goes_on);
+    }
 }
 
 /* The innermost frame does, by a return or by a jump. */
@@ -394,7 +394,7 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
         }
         ttp_deep_forget(op);
     }
-    struct ttp_runtime_frame *frame = find_exiting(function, call_site, op->sp, is_alternate);
+    struct ttp_runtime_frame *frame = find_exiting(op, function, call_site, is_alternate);
     if (frame == NULL) {
         if (!ttp_put_record(ttp_process_now(), TTP_EXT_UNSEEN, TTP_TAG_EXIT, true, function))
             ttp_count_dropped();

@@ -380,13 +380,22 @@ size_t ttp_frame_count(void)
 
 /* -- one operation at a time -- */
 
+/* Whether an operation there may go on while one begins here: further in, or on another stack.
+ * Where neither is on the current one, as when that is not known well, what is near is on the same.
+ */
+static bool is_within(uintptr_t sp, uintptr_t there)
+{
+    const struct ttp_runtime_stack *current = ttp_stack_current();
+    return sp < there || (!ttp_stack_holds(current, sp) &&
+                          (ttp_stack_holds(current, there) || sp - there >= TTP_STACK_GUESS));
+}
+
 /* Handlers that interrupt an operation may record, but not end a drop period or add stacks. Where a
  * jump left an operation, the next one that begins further out on that stack notices it. */
 bool ttp_operation_begin(uintptr_t sp)
 {
     struct ttp_thread_page *page = ttp_thread.page;
-    if (page->operation_sp != 0 &&
-        (sp < page->operation_sp || !ttp_stack_holds(ttp_stack_current(), sp)))
+    if (page->operation_sp != 0 && is_within(sp, page->operation_sp))
         return false;
     page->operation_sp = sp;
     TTP_SIGNAL_FENCE();

@@ -6,6 +6,7 @@
  *     waits        a thread that waits in epoll_wait and minds each EINTR
  *     forks        children, one after the other, whose answers are looked at
  *     signals      a timer's handler on a stack of its own, and jumps out of one
+ *     storms       so many of these that each hook is interrupted
  *     starts       threads that start and end
  *     coroutines   contexts that are switched between
  *     faults       a handler of SIGSEGV, which looks at where it was */
@@ -32,7 +33,7 @@ static volatile sig_atomic_t is_over;
 static uint64_t answers[ANSWERS];
 static volatile unsigned long done_count, wrong_count;
 
-static bool is_busy;
+static bool is_busy, is_stormy;
 
 static void end(int number)
 {
@@ -197,7 +198,10 @@ static void *jump_on(void *unused)
         }
         may_jump = 0;
         serve(5);
-        nap(0);
+        if (is_stormy)
+            (void)pause(); /* so that it is the handler in which a recording begins */
+        else
+            nap(0);
     }
     return NULL;
 }
@@ -246,10 +250,10 @@ static void begin(void *(*function)(void *), void *with)
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void begin_signals(void)
+static void begin_signals(suseconds_t interval)
 {
     const struct sigaction timer = {.sa_handler = on_timer, .sa_flags = SA_ONSTACK | SA_RESTART};
-    const struct itimerval often = {{0, 2000}, {0, 2000}};
+    const struct itimerval often = {{0, interval}, {0, interval}};
     sigset_t set;
     (void)sigaction(SIGALRM, &timer, NULL);
     begin(jump_on, NULL);
@@ -291,7 +295,9 @@ int main(int count, char **words)
         else if (strcmp(words[i], "faults") == 0)
             begin_faults();
         else if (strcmp(words[i], "signals") == 0)
-            begin_signals();
+            begin_signals(2000);
+        else if (strcmp(words[i], "storms") == 0)
+            is_stormy = true, begin_signals(50);
     }
     (void)printf("ready\n");
     (void)fflush(stdout);

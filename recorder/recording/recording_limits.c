@@ -1,0 +1,49 @@
+/* Of a recording that is to end at a size or a time: when that is reached, and what of the records
+ * that come later still goes into the trace. */
+#include "recorder/arena/record.h"
+#include "recorder/state/recording_internal.h"
+
+#define FEW_RECORDS    64u    /* of a thread of which nothing is in a file that is full, */
+#define LITTLE_RECORDS 16384u /* and of all these */
+
+/* How far threads have come in the trace. */
+static uint64_t find_last_ns(const struct ttp_encode *e)
+{
+    uint64_t last_ns = 0;
+    for (size_t i = 0; i < e->threads.count; i++)
+        if (ttp_thread_at(e, i)->last_ns > last_ns)
+            last_ns = ttp_thread_at(e, i)->last_ns;
+    return last_ns;
+}
+
+void ttp_limits_check(struct ttp_encode *e)
+{
+    bool large = e->options.max_bytes != 0 && e->written >= e->options.max_bytes;
+    bool late =
+        e->options.max_ns != 0 && (ttp_now_ms() - e->opened_ms) * 1000000u >= e->options.max_ns;
+    if (large && !e->is_full)
+        e->full_ns = find_last_ns(e);
+    e->is_full |= large;
+    if (large || late)
+        ttp_shared_stop(e->shared, large ? TTAPE_STOP_SIZE : TTAPE_STOP_TIME);
+}
+
+/* A thread that waits has few records, and they come last: that it was there, and in what. */
+static bool is_little_of_new_thread(struct ttp_encode *e, const struct ttp_slot *slot)
+{
+    if (slot->head.count > FEW_RECORDS || e->little_count + slot->head.count > LITTLE_RECORDS ||
+        ttp_map_find(&e->thread_by_serial, slot->block.serial) != TTAPE_NONE)
+        return false;
+    e->little_count += slot->head.count;
+    return true;
+}
+
+ttape_status ttp_output_take(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err)
+{
+    if (e->is_full && !is_little_of_new_thread(e, slot)) {
+        for (uint32_t i = 0; i < slot->head.count; i++)
+            e->overwritten += ttp_record_is_event(slot->records[i]);
+        return TTAPE_OK;
+    }
+    return ttp_decode_slot(e, slot, err);
+}
