@@ -1,5 +1,5 @@
-/* ttape_streams and ttape_partitions. One column of the latter reads all of a partition, to say
- * whether it can be read. */
+/* ttape_streams and ttape_partitions. Three columns of the latter read all of a partition, to say
+ * whether it can be read, and what is missing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +101,8 @@ enum partition_column {
     PARTITION_SEGMENTS,
     PARTITION_FIRST,
     PARTITION_END,
+    PARTITION_GAPS,
+    PARTITION_LOST,
     PARTITION_DAMAGE,
     PARTITION_COLUMNS
 };
@@ -110,12 +112,22 @@ static const struct duck_column partition_columns[] = {
     {"offset", DUCK_U64, NULL},   {"stored_bytes", DUCK_I64, NULL},
     {"events", DUCK_I64, NULL},   {"segments", DUCK_U32, NULL},
     {"first_ns", DUCK_I64, NULL}, {"end_ns", DUCK_I64, NULL},
+    {"gaps", DUCK_I64, NULL},     {"lost", DUCK_I64, NULL},
     {"damage", DUCK_TEXT, NULL}};
 
 static ttape_status next_partition(struct duck_scan *scan, ttape_error *err)
 {
     (void)err;
+    scan->is_counted = false;
     return duck_next_numbered(scan, 1);
+}
+
+static void count_gaps(struct duck_scan *scan, const ttape_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        scan->gaps += events[i].kind == TTAPE_EVENT_GAP;
+        scan->lost += events[i].kind == TTAPE_EVENT_GAP ? events[i].lost_count : 0;
+    }
 }
 
 static ttape_status read_segment(struct duck_scan *scan, ttape_error *err)
@@ -129,18 +141,22 @@ static ttape_status read_segment(struct duck_scan *scan, ttape_error *err)
         size_t wanted = sizeof events / sizeof events[0];
         wanted = scan->left < wanted ? (size_t)scan->left : wanted;
         status = ttape_cursor_next_events(scan->events, events, wanted, &count, err);
+        count_gaps(scan, events, status == TTAPE_OK ? count : 0);
     }
     ttape_cursor_close(scan->events);
     scan->events = NULL;
     return status == TTAPE_END ? TTAPE_OK : status;
 }
 
-/* Reads all of it. TTAPE_OK: nothing is damaged. */
+/* Reads all of it, once. TTAPE_OK: nothing is damaged. */
 static ttape_status read_partition(struct duck_scan *scan, ttape_error *err)
 {
     ttape_segment_info segment;
     const ttape_summary_row *rows;
     uint32_t count;
+    if (scan->is_counted)
+        return TTAPE_OK;
+    scan->gaps = scan->lost = 0;
     ttape_status status =
         ttape_reader_get_summary(scan->file->reader, scan->partition, &rows, &count, err);
     while (status == TTAPE_OK) {
@@ -148,7 +164,22 @@ static ttape_status read_partition(struct duck_scan *scan, ttape_error *err)
         if (status == TTAPE_OK)
             status = read_segment(scan, err);
     }
+    scan->is_counted = status == TTAPE_END;
     return status == TTAPE_END ? TTAPE_OK : status;
+}
+
+/* Of a damaged one it is not known. */
+static ttape_status put_counted(struct duck_scan *scan, struct duck_rows *rows, unsigned place,
+                                const uint64_t *counted, ttape_error *err)
+{
+    ttape_status status = read_partition(scan, err);
+    if (status != TTAPE_OK && status < TTAPE_E_TRUNCATED)
+        return status;
+    if (status == TTAPE_OK)
+        duck_put_i64(rows, place, 0, (int64_t)*counted);
+    else
+        duck_none(rows, place, 0);
+    return TTAPE_OK;
 }
 
 static ttape_status put_damage(struct duck_scan *scan, struct duck_rows *rows, unsigned place,
@@ -187,6 +218,8 @@ static ttape_status put_partition(struct duck_scan *scan, struct duck_rows *rows
     case PARTITION_END:
         duck_put_time(rows, place, 0, scan->file, (int64_t)about.time_end_ns);
         break;
+    case PARTITION_GAPS: return put_counted(scan, rows, place, &scan->gaps, err);
+    case PARTITION_LOST: return put_counted(scan, rows, place, &scan->lost, err);
     default: return put_damage(scan, rows, place, err);
     }
     return TTAPE_OK;

@@ -140,6 +140,8 @@ struct duck_scan {
     uint32_t text_count, text_room;
     struct duck_bytes stack; /* the path that led to a site, and which site it is */
     uint32_t stack_site;
+    bool is_counted; /* the partition was read whole, and has these: */
+    uint64_t gaps, lost;
 };
 
 struct duck_scan *duck_scan_open(struct duck_query *query);

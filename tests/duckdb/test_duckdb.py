@@ -43,6 +43,13 @@ def same_events(session, traces):
             f"FROM ttape_events({quoted(*traces)})"):
         got[file, stream, number, (time or 0) % 2 ** 64, depth, kind if kind in plain else ""] += 1
     assert got == wanted, ((got - wanted).most_common(2), (wanted - got).most_common(2))
+    files = quoted(*traces)
+    gaps = session.numbers("SELECT filename, partition, gaps, lost FROM "
+                           f"ttape_partitions({files}) WHERE gaps > 0 ORDER BY ALL")
+    events = session.numbers("SELECT filename, partition, count(*), coalesce(sum(lost), 0)::BIGINT "
+                             f"FROM ttape_events({files}) WHERE kind = 'gap' "
+                             "GROUP BY ALL ORDER BY ALL")
+    assert gaps == events and len(gaps) > 3, (gaps, events)
 
 
 def both_ways(session, traces):
@@ -238,8 +245,8 @@ def damage(session, trace):
         said = session.refused(f"SELECT sum(hash(t)) FROM ttape_{table}('{broken}') t")
         assert str(broken) in said and "at byte" in said and "damaged :=" in said, said
     assert "partition 2" in session.refused(f"SELECT sum(time_ns) FROM ttape_events('{broken}')")
-    assert session.numbers(f"SELECT partition FROM ttape_partitions('{broken}') "
-                           "WHERE damage IS NOT NULL") == [(2,)]
+    assert session.numbers(f"SELECT partition, gaps, lost FROM ttape_partitions('{broken}') "
+                           "WHERE damage IS NOT NULL") == [(2, None, None)]
     rows = session.numbers(f"SELECT partition, count(*) FROM ttape_events('{broken}', "
                            "damaged := 'skip') GROUP BY partition ORDER BY partition")
     whole = session.numbers(f"SELECT partition, count(*) FROM ttape_events('{trace}') "
