@@ -276,17 +276,18 @@ static int print_files(const struct options *options, struct tool_sys *view,
     return status;
 }
 
-/* None is an answer where a command was run, or a filter left none. */
+/* None is an answer where a command was run, or a time was asked for, or failures; not where what
+ * is named is not there. */
 static int say_none(const struct options *options, const struct tool_sys *view,
                     const struct tool_selection *selection, int status)
 {
-    bool is_filtered = selection->has_range || options->failed || options->path != NULL ||
-                       options->descriptor.given;
+    bool is_narrowed = selection->has_range || options->failed;
+    bool is_named = options->calls.count > 0 || options->path != NULL || options->descriptor.given;
     tool_message("'%s' has no system calls%s", view->input->name,
-                 options->calls.count > 0 || is_filtered ? " of these"
-                 : options->is_of_command                ? ""
-                                                         : " (record --syscalls)");
-    return is_filtered || options->is_of_command ? status : TOOL_CANNOT;
+                 is_narrowed || is_named  ? " of these"
+                 : options->is_of_command ? ""
+                                          : " (record --syscalls)");
+    return is_narrowed || options->is_of_command ? status : TOOL_CANNOT;
 }
 
 static int read_and_print(const struct options *options, struct tool_sys *view,
