@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "format/container/enters.h"
 #include "reader/base/choice.h"
 #include "reader/decoder_pool.h"
+#include "reader/partition/enters_reader.h"
 #include "reader/partition/partition_decoder.h"
-#include "reader/partition/section_reader.h"
 
 /* An open frame with some number of calls above it that ended. */
 struct node {
@@ -32,7 +31,7 @@ struct tops {
     uint32_t count, capacity;
 };
 
-/* Behind the last segment of a stream that was read. */
+/* A stream as it is behind the last of its segments that was read. */
 struct stream {
     uint64_t end_event;
     struct tops tops;
@@ -48,11 +47,10 @@ struct ttape_call_origins {
     struct top *tops;    /* of all segments, one after the other */
     uint64_t *first_top; /* by segment of the reader, and one more */
     uint32_t node_count, node_capacity, top_capacity;
-    uint32_t segment_count, segments_done;
+    uint32_t segments_done;
     uint64_t top_count;
     /* while they are made */
     struct stream *streams;
-    uint32_t stream_count;
     struct tops next;
     struct ttp_edge_frames frames;
     struct ttp_entered *entered;
@@ -122,20 +120,22 @@ static bool is_same(const ttape_open_frame *a, const ttape_open_frame *b)
            a->argument == b->argument && a->enter_time_ns == b->enter_time_ns;
 }
 
-/* How many frames of a stack, which begin at `first` in the start edge, were open before events
- * went missing, too. */
-static uint32_t count_common(const struct stream *s, const ttape_open_frame *frames, uint32_t count)
+/* How many frames of a stack of the start edge were open before events went missing, too; those who
+ * ask do so by ascending stack, from *at on. */
+static uint32_t count_common(const struct stream *s, const ttape_open_frame *frames, uint32_t count,
+                             uint32_t *at)
 {
-    uint32_t at = 0, common = 0;
-    while (at < s->frame_count && s->frames.items[at].stack < frames[0].stack)
-        at++;
-    while (at < s->frame_count && common < count && is_same(&s->frames.items[at], &frames[common]))
-        at++, common++;
+    uint32_t common = 0;
+    while (*at < s->frame_count && s->frames.items[*at].stack < frames[0].stack)
+        ++*at;
+    while (*at < s->frame_count && common < count &&
+           is_same(&s->frames.items[*at], &frames[common]))
+        ++*at, common++;
     return common;
 }
 
-/* Of a stack `common` frames go on, the others were lost, and what is there beside them is found:
- * F-ENT-04. */
+/* The outermost `common` frames of a stack go on, the others were lost, and what is there beside
+ * them is found: F-ENT-04. */
 static ttape_status start_stack(ttape_call_origins *o, uint32_t node, uint32_t stack,
                                 uint32_t common, uint32_t count, ttape_error *err)
 {
@@ -155,7 +155,7 @@ static ttape_status start_segment(ttape_call_origins *o, struct ttp_trace_decode
     const struct ttp_segment *g = &p->segments.segments[segment];
     const struct ttp_frame *frames = p->segments.start_frames + g->start.frame_start;
     bool goes_on = s->is_known && s->end_event == g->first_event;
-    uint32_t at = 0, first = 0;
+    uint32_t at = 0, before = 0, first = 0;
     ttape_edge edge = {0};
     if (s->is_known && !goes_on)
         TTP_TRY(ttp_loaded_edge(d, p, segment, p->segment_start[segment], &o->frames, true, &edge,
@@ -168,7 +168,7 @@ static ttape_status start_segment(ttape_call_origins *o, struct ttp_trace_decode
         uint32_t node = find_top(&s->tops, stack, &at), height = height_of(o, node);
         uint32_t common = height < count ? height : count;
         if (!goes_on)
-            common = s->is_known ? count_common(s, edge.frames + first, common) : 0;
+            common = s->is_known ? count_common(s, edge.frames + first, common, &before) : 0;
         TTP_TRY(start_stack(o, node, stack, common, count, err));
         first += count;
     }
@@ -196,9 +196,9 @@ static ttape_status end_stack(ttape_call_origins *o, struct stream *s, uint32_t 
     uint64_t more = 0;
     while (stayed < one->count && entered[stayed].event == TTP_ENTERED_BEFORE)
         stayed++;
+    /* What ended in segments before counts here; that these frames ended is in `above`. */
     for (; height_of(o, node) > stayed; node = o->nodes[node - 1].under)
-        more +=
-            o->nodes[node - 1].below_count; /* of segments before: that it ended is in `above` */
+        more += o->nodes[node - 1].below_count;
     if (stayed > 0)
         TTP_TRY(count_more(o, more + entered[stayed - 1].above, &node, err));
     for (uint32_t i = stayed; i < one->count; i++)
@@ -235,19 +235,11 @@ static ttape_status end_segment(ttape_call_origins *o, struct ttp_trace_decoder 
 static ttape_status read_entered(ttape_call_origins *o, struct ttp_trace_decoder *d,
                                  const struct ttp_loaded *p, ttape_error *err)
 {
-    const struct ttp_section *section = ttp_partition_section(&p->head, TTP_SECTION_ENTERS);
-    struct ttp_content content;
-    if (section == NULL)
+    if (!ttp_has_enters(p))
         return TTAPE_END;
     TTP_TRY(ttp_memory_reserve(&o->memory, &o->entered, &o->entered_capacity,
                                ttp_entered_count(&p->segments) + 1, sizeof *o->entered, err));
-    TTP_TRY(ttp_content_open(d, p, section, &content, err));
-    ttape_status status =
-        ttp_enters_read(content.data, content.size_bytes, &p->segments, o->entered, err);
-    if (status != TTAPE_OK)
-        ttp_content_rebase(&content, err);
-    ttp_content_close(d, &content);
-    return status;
+    return ttp_enters_load(d, p, o->entered, err);
 }
 
 static ttape_status take_segments(ttape_call_origins *o, struct ttp_trace_decoder *d,
@@ -256,7 +248,7 @@ static ttape_status take_segments(ttape_call_origins *o, struct ttp_trace_decode
     const struct ttp_entered *entered = o->entered;
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {
         uint32_t stream = ttp_partition_segment(o->reader, p->partition, s)->stream;
-        if (stream < o->stream_count) {
+        if (stream < o->reader->definitions.stream_count) {
             TTP_TRY(start_segment(o, d, p, s, &o->streams[stream], err));
             TTP_TRY(keep_start(o, err));
             TTP_TRY(end_segment(o, d, p, s, entered, &o->streams[stream], err));
@@ -289,8 +281,8 @@ static ttape_status take_partition(ttape_call_origins *o, struct ttp_trace_decod
 static ttape_status open_tables(ttape_call_origins *o, ttape_error *err)
 {
     uint32_t streams = o->reader->definitions.stream_count;
-    o->segment_count = o->reader->segment_count;
-    o->first_top = ttp_memory_take(&o->memory, o->segment_count + 1ull, sizeof *o->first_top, err);
+    o->first_top =
+        ttp_memory_take(&o->memory, o->reader->segment_count + 1ull, sizeof *o->first_top, err);
     if (o->first_top == NULL)
         return o->memory.status;
     o->first_top[0] = 0;
@@ -298,7 +290,6 @@ static ttape_status open_tables(ttape_call_origins *o, ttape_error *err)
     if (o->streams == NULL)
         return o->memory.status;
     memset(o->streams, 0, (streams + 1ull) * sizeof *o->streams);
-    o->stream_count = streams;
     o->frames.memory = &o->memory;
     return TTAPE_OK;
 }
@@ -313,13 +304,14 @@ static void close_edge(struct ttp_memory *m, struct ttp_edge_frames *frames)
 static void drop_making(ttape_call_origins *o)
 {
     struct ttp_memory *m = &o->memory;
-    for (uint32_t i = 0; o->streams != NULL && i < o->stream_count; i++) {
+    uint32_t streams = o->reader->definitions.stream_count;
+    for (uint32_t i = 0; o->streams != NULL && i < streams; i++) {
         ttp_memory_give(m, o->streams[i].tops.items, o->streams[i].tops.capacity,
                         sizeof *o->streams[i].tops.items);
         close_edge(m, &o->streams[i].frames);
     }
     if (o->streams != NULL)
-        ttp_memory_give(m, o->streams, o->stream_count + 1ull, sizeof *o->streams);
+        ttp_memory_give(m, o->streams, streams + 1ull, sizeof *o->streams);
     ttp_memory_give(m, o->next.items, o->next.capacity, sizeof *o->next.items);
     ttp_memory_give(m, o->entered, o->entered_capacity, sizeof *o->entered);
     close_edge(m, &o->frames);
@@ -370,7 +362,7 @@ void ttape_call_origins_close(ttape_call_origins *o)
     ttp_memory_give(&m, o->nodes, o->node_capacity, sizeof *o->nodes);
     ttp_memory_give(&m, o->tops, o->top_capacity, sizeof *o->tops);
     if (o->first_top != NULL)
-        ttp_memory_give(&m, o->first_top, o->segment_count + 1ull, sizeof *o->first_top);
+        ttp_memory_give(&m, o->first_top, o->reader->segment_count + 1ull, sizeof *o->first_top);
     ttp_memory_give(&m, o, 1, sizeof *o);
 }
 

@@ -2,8 +2,8 @@
 #include "reader/levels/verify_enters.h"
 
 #include "format/base/fail.h"
-#include "format/container/enters.h"
-#include "reader/partition/section_reader.h"
+#include "reader/partition/enters_reader.h"
+#include "reader/reader_internal.h"
 
 static bool same(const struct ttp_entered *a, const struct ttp_entered *b, uint32_t count)
 {
@@ -30,31 +30,17 @@ static ttape_status find(struct ttp_trace_decoder *d, const struct ttp_loaded *p
     return TTAPE_OK;
 }
 
-static ttape_status read(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
-                         const struct ttp_section *section, struct ttp_entered *out,
-                         ttape_error *err)
-{
-    struct ttp_content content;
-    TTP_TRY(ttp_content_open(d, p, section, &content, err));
-    ttape_status status = ttp_enters_read(content.data, content.size_bytes, &p->segments, out, err);
-    if (status != TTAPE_OK)
-        ttp_content_rebase(&content, err);
-    ttp_content_close(d, &content);
-    return status;
-}
-
 ttape_status ttp_verify_enters(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                uint32_t *wrong, ttape_error *err)
 {
-    const struct ttp_section *section = ttp_partition_section(&p->head, TTP_SECTION_ENTERS);
     uint64_t count = ttp_entered_count(&p->segments), at = 0;
     *wrong = UINT32_MAX;
-    if (section == NULL)
+    if (!ttp_has_enters(p))
         return TTAPE_OK;
     struct ttp_entered *said = ttp_memory_take(&d->memory, 2 * count + 1, sizeof *said, err);
     if (said == NULL)
         return d->memory.status;
-    ttape_status status = read(d, p, section, said, err);
+    ttape_status status = ttp_enters_load(d, p, said, err);
     if (status == TTAPE_OK)
         status = find(d, p, said + count, err);
     for (uint32_t s = 0;

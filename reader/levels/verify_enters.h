@@ -4,7 +4,7 @@
 
 #include "reader/partition/partition_reader.h"
 
-/* Of a partition at stage EVENTS. *wrong: the first segment of which it is wrong, or UINT32_MAX. A
+/* The partition is at stage EVENTS. *wrong: the first segment of which it is not, or UINT32_MAX. A
  * section that cannot be read is a failure. */
 ttape_status ttp_verify_enters(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                uint32_t *wrong, ttape_error *err);
