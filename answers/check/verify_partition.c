@@ -234,36 +234,24 @@ static ttape_status verify_gaps(const struct verifying *v)
     return TTAPE_OK;
 }
 
-/* What one of the sections says that events give again: `wrong` is a segment, or UINT32_MAX. */
-static ttape_status tell_check(const struct verifying *v, ttape_status status, uint32_t wrong,
-                               const ttape_error *problem, const char *rule, uint16_t section,
-                               const char *what, ttape_error *err)
+/* Finds the first segment of which a section is wrong, or UINT32_MAX. */
+typedef ttape_status section_check(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
+                                   uint32_t *wrong, ttape_error *err);
+
+static ttape_status verify_section(const struct verifying *v, section_check *check,
+                                   const char *rule, uint16_t section, const char *what,
+                                   ttape_error *err)
 {
+    ttape_error problem;
+    uint32_t wrong;
+    ttape_status status = check(v->decoder, v->p, &wrong, &problem);
     if (status == TTAPE_OK)
         return wrong == UINT32_MAX ? TTAPE_OK : report_number(v, rule, section, what, wrong);
     if (status != TTAPE_E_MEMORY && status != TTAPE_E_IO)
-        return v->callback(v->context, problem) ? TTAPE_OK : TTAPE_END;
+        return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
     if (err != NULL)
-        *err = *problem;
+        *err = problem;
     return status;
-}
-
-static ttape_status verify_instants(const struct verifying *v, ttape_error *err)
-{
-    ttape_error problem;
-    uint32_t segment;
-    ttape_status status = ttp_verify_instants(v->decoder, v->p, &segment, &problem);
-    return tell_check(v, status, segment, &problem, "F-INS-02", TTP_SECTION_INSTANTS,
-                      "wrong instants of segment", err);
-}
-
-static ttape_status verify_enters(const struct verifying *v, ttape_error *err)
-{
-    ttape_error problem;
-    uint32_t segment;
-    ttape_status status = ttp_verify_enters(v->decoder, v->p, &segment, &problem);
-    return tell_check(v, status, segment, &problem, "F-ENT-01", TTP_SECTION_ENTERS,
-                      "wrong enters of segment", err);
 }
 
 static ttape_status verify_all(struct verifying *v, ttape_error *err)
@@ -277,8 +265,10 @@ static ttape_status verify_all(struct verifying *v, ttape_error *err)
         TTP_TRY(report_number(v, "F-PAR-12", 0, "wrong first or end tick of partition",
                               v->p->partition));
     TTP_TRY(verify_gaps(v));
-    TTP_TRY(verify_instants(v, err));
-    TTP_TRY(verify_enters(v, err));
+    TTP_TRY(verify_section(v, ttp_verify_instants, "F-INS-02", TTP_SECTION_INSTANTS,
+                           "wrong instants of segment", err));
+    TTP_TRY(verify_section(v, ttp_verify_enters, "F-ENT-01", TTP_SECTION_ENTERS,
+                           "wrong enters of segment", err));
     return verify_summary(v);
 }
 
