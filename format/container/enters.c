@@ -180,7 +180,7 @@ static void go_through(struct finding *f, uint32_t segment)
     switch_to(f, f->stack);
 }
 
-/* From the innermost on, as far as edges are what events give. */
+/* Frames are told from the innermost on, as far as edges are what events give. */
 static void tell_stack(const struct finding *f, const struct ttp_edge_stack *one,
                        struct ttp_entered *out)
 {
@@ -247,32 +247,28 @@ bool ttp_enters_write(const struct ttp_segments *in, const struct ttp_entered *e
     return !e.full;
 }
 
-static ttape_status read_stack(struct ttp_decoder *d, struct enters_models *m,
-                               const struct ttp_edge_stack *one, uint32_t event_count,
-                               struct ttp_entered *entered, const char **wrong)
+/* Returns what is wrong, or NULL; where bytes have run out the caller sees it. */
+static const char *read_stack(struct ttp_decoder *d, struct enters_models *m,
+                              const struct ttp_edge_stack *one, uint32_t event_count,
+                              struct ttp_entered *entered)
 {
     uint64_t left = one->start_count > 0 ? ttp_decode_number(d, &m->left) : 0, next = 0;
-    *wrong = "more frames leave a stack than it has";
     if (left > one->start_count || one->start_count - left > one->count)
-        return TTAPE_E_CORRUPT;
+        return "more frames leave a stack than it has";
     uint32_t stayed = one->start_count - (uint32_t)left;
-    for (uint32_t i = 0; i < one->count; i++) {
+    for (uint32_t i = 0; i < one->count && !ttp_decoder_cut(d); i++) {
         entered[i] = (struct ttp_entered){.event = TTP_ENTERED_BEFORE};
         if (i >= stayed) {
             uint64_t step = ttp_decode_number(d, &m->enter);
-            *wrong = "a frame begins behind its segment";
             if (step >= event_count - next)
-                return TTAPE_E_CORRUPT;
+                return "a frame begins behind its segment";
             entered[i].event = (uint32_t)(next + step);
             next = entered[i].event + 1ull;
         }
         if (i + 1 >= stayed)
             entered[i].above = ttp_decode_number(d, &m->above);
-        *wrong = NULL;
-        if (ttp_decoder_cut(d))
-            return TTAPE_E_CORRUPT;
     }
-    return TTAPE_OK;
+    return NULL;
 }
 
 ttape_status ttp_enters_read(const uint8_t *data, size_t size_bytes, const struct ttp_segments *in,
@@ -286,12 +282,11 @@ ttape_status ttp_enters_read(const uint8_t *data, size_t size_bytes, const struc
         struct ttp_edge_stacks stacks = {in, g, 0, 0};
         struct ttp_edge_stack one;
         while (ttp_edge_stacks_next(&stacks, &one)) {
-            const char *wrong;
-            ttape_status status = read_stack(&d, &m, &one, g->event_count, out + one.first, &wrong);
+            const char *wrong = read_stack(&d, &m, &one, g->event_count, out + one.first);
             if (ttp_decoder_cut(&d))
                 return ttp_fail(err, TTAPE_E_CORRUPT, "F-ENT-03", size_bytes,
                                 "the enters end early");
-            if (status != TTAPE_OK)
+            if (wrong != NULL)
                 return ttp_fail(err, TTAPE_E_CORRUPT, "F-ENT-02", (uint64_t)(d.at - data), "%s",
                                 wrong);
         }

@@ -11,11 +11,10 @@
 
 #define TTP_ENTERED_BEFORE UINT32_MAX
 
-/* Of a frame of an end edge. */
+/* A frame of an end edge has the event of the segment that began it, or TTP_ENTERED_BEFORE. */
 struct ttp_entered {
     uint64_t above; /* frames that ended above it in the segment before the next one began */
-    uint32_t
-        event; /* of the segment, that began it; TTP_ENTERED_BEFORE: it was open at the start */
+    uint32_t event;
 };
 
 /* A partition's events, checked; segment s has codes[segment_start[s] .. segment_start[s + 1]). */
