@@ -199,16 +199,11 @@ unsigned ttp_judge_call(const struct ttp_judge *judge, uint64_t rules, uint32_t 
            ((rules & of[TTAPE_FILTER_TO]) != 0 ? TTP_CALL_LEADS : 0);
 }
 
-struct ttp_limits ttp_judge_limits(struct ttp_judge *judge, uint32_t site,
-                                   const ttape_call_step *step, uint64_t depth,
+struct ttp_limits ttp_judge_limits(const struct ttp_judge *judge, uint64_t rules, uint64_t depth,
                                    struct ttp_limits around)
 {
     struct ttp_limits own = {0, UINT64_MAX};
-    uint64_t rules = site < judge->site_count ? judge->site_rules[site] & judge->limiting : 0;
-    if (rules == 0)
-        return around;
-    rules &= ttp_judge_begin(judge, site, step->values, step->value_count);
-    for (uint64_t left = rules; left != 0; left &= left - 1) {
+    for (uint64_t left = rules & judge->limiting; left != 0; left &= left - 1) {
         const ttape_filter_rule *rule = &judge->rules[__builtin_ctzll(left)];
         if (rule->kind == TTAPE_FILTER_TIME_BELOW && rule->number > own.min_ns)
             own.min_ns = rule->number;

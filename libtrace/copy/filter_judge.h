@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include <tracetape/calls.h>
 #include <tracetape/copy.h>
 
 #include "base/region.h"
@@ -49,9 +48,9 @@ uint64_t ttp_judge_end(struct ttp_judge *judge, uint64_t rules, uint32_t site, i
                        const ttape_value *values, uint32_t count);
 /* TTP_CALL_*; is_long: it took long enough, as far as is known. */
 unsigned ttp_judge_call(const struct ttp_judge *judge, uint64_t rules, uint32_t site, bool is_long);
-/* What holds in a call that begins, with so many kept ones around it, in which `around` holds. */
-struct ttp_limits ttp_judge_limits(struct ttp_judge *judge, uint32_t site,
-                                   const ttape_call_step *step, uint64_t depth,
+/* What holds in a call with these rules (ttp_judge_begin), with so many kept ones around it, in
+ * which `around` holds. */
+struct ttp_limits ttp_judge_limits(const struct ttp_judge *judge, uint64_t rules, uint64_t depth,
                                    struct ttp_limits around);
 static inline bool ttp_judge_waits(const struct ttp_judge *judge, uint32_t site)
 {

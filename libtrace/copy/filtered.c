@@ -53,15 +53,24 @@ static const ttape_call *around_of(const ttape_call *call)
     return call->height > 0 ? call - 1 : NULL;
 }
 
+/* Those of the rules in user[1] that hold as the call ends. */
+static uint64_t rules_at_end(struct filtering *f, const ttape_call *call,
+                             const ttape_call_step *step)
+{
+    bool returned = call->end == TTAPE_CALL_RETURNED;
+    return ttp_judge_end(&f->judge, call->user[1], call->site, call->duration_ns,
+                         returned ? step->values : NULL, returned ? step->value_count : 0);
+}
+
 /* ---- looking ---- */
 
-static uint64_t least_of(struct filtering *f, const ttape_call *call, const ttape_call_step *step)
+static uint64_t least_of(const struct filtering *f, const ttape_call *call)
 {
     const ttape_call *around = around_of(call);
     struct ttp_limits limits = f->judge.limits;
     if (around != NULL)
         limits.min_ns = around->user[3];
-    return ttp_judge_limits(&f->judge, call->site, step, 0, limits).min_ns;
+    return ttp_judge_limits(&f->judge, call->user[1], 0, limits).min_ns;
 }
 
 static ttape_status note_begun(struct filtering *f, ttape_call *call, const ttape_call_step *step)
@@ -70,7 +79,7 @@ static ttape_status note_begun(struct filtering *f, ttape_call *call, const ttap
     call->user[1] = ttp_judge_begin(&f->judge, call->site, step->values, step->value_count);
     call->user[2] = (call->user[1] & f->judge.late & f->judge.of_kind[TTAPE_FILTER_TO]) == 0 &&
                     (call->user[1] & f->judge.of_kind[TTAPE_FILTER_TO]) != 0;
-    call->user[3] = least_of(f, call, step);
+    call->user[3] = least_of(f, call);
     size_t before = f->said_bytes, bytes = (size_t)(f->call_count / 2 + 1);
     bool has_room = ttp_region_grow(&f->region, &f->said, &f->said_bytes, bytes, 1);
     if (has_room && f->said_bytes > before)
@@ -86,10 +95,7 @@ static ttape_status note_begun(struct filtering *f, ttape_call *call, const ttap
 static void note_ended(struct filtering *f, ttape_call *call, ttape_call *around,
                        const ttape_call_step *step)
 {
-    bool returned = call->end == TTAPE_CALL_RETURNED;
-    uint64_t rules =
-        ttp_judge_end(&f->judge, call->user[1], call->site, call->duration_ns,
-                      returned ? step->values : NULL, returned ? step->value_count : 0);
+    uint64_t rules = rules_at_end(f, call, step);
     bool is_long = call->site == TTAPE_NONE || call->user[3] == 0 ||
                    call->duration_ns >= (int64_t)call->user[3];
     unsigned said = ttp_judge_call(&f->judge, rules, call->site, is_long);
@@ -150,15 +156,11 @@ static void act(struct filtering *f, uint32_t actions)
 
 /* Whether the call, which begins, is left out as triggers have switched off; what it switches on it
  * is part of. */
-static bool see_begin(struct filtering *f, ttape_call *call, const ttape_call_step *step)
+static bool see_begin(struct filtering *f, ttape_call *call, uint64_t rules,
+                      const ttape_call_step *step)
 {
     bool was_off = f->triggers.is_off;
-    bool has_any = call->site < f->judge.site_count &&
-                   (f->judge.site_rules[call->site] & f->triggers.rules) != 0;
-    if (!has_any)
-        return was_off;
-    call->user[1] =
-        f->triggers.rules & ttp_judge_begin(&f->judge, call->site, step->values, step->value_count);
+    call->user[1] = rules & f->triggers.rules;
     if (step->kind == TTAPE_STEP_EVENT && call->kind == TTAPE_EVENT_ENTER)
         act(f, ttp_triggers_of_call(&f->triggers, call->user[1], TTAPE_TRIGGER_BEGIN));
     return was_off && f->triggers.is_off;
@@ -177,15 +179,21 @@ static void see_ends(struct filtering *f, const ttape_call_step *step)
 {
     for (uint32_t i = step->ended_count; i-- > 0;) {
         const ttape_call *call = &step->ended[i];
-        bool returned = call->end == TTAPE_CALL_RETURNED;
         if (call->user[1] != 0)
             act(f,
-                ttp_triggers_of_call(
-                    &f->triggers,
-                    ttp_judge_end(&f->judge, call->user[1], call->site, call->duration_ns,
-                                  returned ? step->values : NULL, returned ? step->value_count : 0),
-                    TTAPE_TRIGGER_END));
+                ttp_triggers_of_call(&f->triggers, rules_at_end(f, call, step), TTAPE_TRIGGER_END));
     }
+}
+
+/* Conditions of a call that begins are asked once, and only where something goes by them now. */
+static uint64_t rules_at_begin(struct filtering *f, const ttape_call *call,
+                               const ttape_call_step *step)
+{
+    const struct ttp_judge *judge = &f->judge;
+    uint64_t wanted = judge->looks_ahead ? judge->limiting | f->triggers.rules : UINT64_MAX;
+    if (call->site >= judge->site_count || (judge->site_rules[call->site] & wanted) == 0)
+        return 0;
+    return ttp_judge_begin(&f->judge, call->site, step->values, step->value_count);
 }
 
 static void decide(struct filtering *f, ttape_call *call, const ttape_call_step *step)
@@ -193,22 +201,19 @@ static void decide(struct filtering *f, ttape_call *call, const ttape_call_step 
     const struct ttp_judge *judge = &f->judge;
     const ttape_call *around = around_of(call);
     uint64_t number = f->call_count++, depth = around != NULL ? around->user[0] >> DEPTH_BIT : 0;
+    uint64_t rules = rules_at_begin(f, call, step);
     struct ttp_limits limits = judge->limits;
     if (around != NULL)
         limits = (struct ttp_limits){.depth_end = around->user[2], .min_ns = around->user[3]};
-    limits = ttp_judge_limits(&f->judge, call->site, step, depth, limits);
-    unsigned said = judge->looks_ahead
-                        ? said_of(f, number)
-                        : ttp_judge_call(&f->judge,
-                                         ttp_judge_begin(&f->judge, call->site, step->values,
-                                                         step->value_count),
-                                         call->site, true);
+    limits = ttp_judge_limits(judge, rules, depth, limits);
+    unsigned said =
+        judge->looks_ahead ? said_of(f, number) : ttp_judge_call(judge, rules, call->site, true);
     unsigned bits = bits_of(around, said);
     bool is_wait = ttp_judge_waits(judge, call->site);
     bool is_shallow = call->site == TTAPE_NONE || is_wait || depth < limits.depth_end;
     bool is_kept = (said & TTP_CALL_FITS) != 0 &&
                    (is_wait ? depth > 0 : is_in(f, bits) && leads(f, said) && is_shallow);
-    bool is_off = call->site != TTAPE_NONE && !is_wait && see_begin(f, call, step);
+    bool is_off = call->site != TTAPE_NONE && !is_wait && see_begin(f, call, rules, step);
     is_kept = is_kept && !is_off;
     call->user[0] = bits | (is_kept ? IS_KEPT : 0) | (depth + is_kept) << DEPTH_BIT;
     call->user[2] = limits.depth_end;
