@@ -16,15 +16,15 @@
 
 #define MEMORY_BYTES (4u << 20) /* more than the largest text takes */
 
-static ttape_status add_rule(struct ttp_filter_parse *p, ttape_filter_kind kind,
+static ttape_status add_rule(struct ttp_filter_parse *p, ttape_filter_kind kind, const char *text,
                              ttape_filter_rule **out)
 {
     const struct ttp_filter_scan *s = &p->scan;
     if (p->filter->rule_count == TTAPE_FILTER_MAX_RULES)
-        return ttp_fail(s->err, TTAPE_E_LIMIT, "", (uint64_t)(s->at - s->begin),
+        return ttp_fail(s->err, TTAPE_E_LIMIT, "", (uint64_t)(text - s->begin),
                         "a filter has more than %u rules and functions", TTAPE_FILTER_MAX_RULES);
     *out = &p->filter->rules[p->filter->rule_count++];
-    **out = (ttape_filter_rule){.kind = kind, .text_at = (uint32_t)(s->at - s->begin)};
+    **out = (ttape_filter_rule){.kind = kind, .text_at = (uint32_t)(text - s->begin)};
     return TTAPE_OK;
 }
 
@@ -125,7 +125,7 @@ ttape_status ttp_filter_take_calls(struct ttp_filter_parse *p, ttape_filter_kind
     struct ttp_filter_scan *s = &p->scan;
     ttape_filter_rule *rule = NULL;
     uint32_t count = 0;
-    TTP_TRY(add_rule(p, kind, &rule));
+    TTP_TRY(add_rule(p, kind, s->at, &rule));
     TTP_TRY(ttp_filter_take_pattern(s, false, &rule->function));
     if (ttp_filter_char(s) == '@') {
         s->at++;
@@ -194,12 +194,9 @@ static ttape_status take_number(struct ttp_filter_parse *p, ttape_filter_kind ki
         return take_number_below(p, kind, number);
     if (!ttp_filter_at_end(s))
         return ttp_filter_fail(s, "this belongs to no rule: ';' parts rules");
-    s->at = begin;
-    TTP_TRY(add_rule(p, kind, &rule));
+    TTP_TRY(add_rule(p, kind, begin, &rule));
     rule->number = number;
     rule->text_bytes = (uint32_t)(end - begin);
-    s->at = end;
-    ttp_filter_skip(s);
     return TTAPE_OK;
 }
 
