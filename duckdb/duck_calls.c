@@ -74,17 +74,15 @@ struct room {
 
 /* ---- units ---- */
 
-/* A segment's stretch, or one of all of the stream. */
-static ttape_status open_calls(struct duck_scan *scan, const ttape_segment_info *part,
+static ttape_status open_calls(struct duck_scan *scan, uint64_t first_event, uint64_t end_event,
                                ttape_error *err)
 {
-    ttape_stream_info about;
-    ttape_call_options how = {
-        .size = sizeof how, .streams = &scan->stream, .stream_count = 1, .has_stretch = true};
-    (void)ttape_reader_get_stream(scan->file->reader, scan->stream, &about);
-    scan->tid = about.stream.tid;
-    how.first_event = part != NULL ? part->start.event_number : about.first_event;
-    how.end_event = part != NULL ? how.first_event + part->event_count : UINT64_MAX;
+    const ttape_call_options how = {.size = sizeof how,
+                                    .streams = &scan->stream,
+                                    .stream_count = 1,
+                                    .has_stretch = true,
+                                    .first_event = first_event,
+                                    .end_event = end_event};
     return ttape_call_cursor_open(&scan->calls, scan->file->reader, &how, err);
 }
 
@@ -98,7 +96,10 @@ static ttape_status begin(struct duck_scan *scan, ttape_error *err)
     room->left_count = room->found = room->origin_count = 0;
     if (scan->file->unit == DUCK_BY_PARTITION)
         return duck_has_function(scan, err);
-    return open_calls(scan, NULL, err);
+    ttape_stream_info about;
+    (void)ttape_reader_get_stream(scan->file->reader, scan->stream, &about);
+    scan->tid = about.stream.tid;
+    return open_calls(scan, about.first_event, UINT64_MAX, err);
 }
 
 /* ---- calls ---- */
@@ -207,7 +208,7 @@ static ttape_status next(struct duck_scan *scan, ttape_error *err)
         if (status == TTAPE_OK)
             status = get_origins(scan, &segment, err);
         if (status == TTAPE_OK)
-            status = open_calls(scan, &segment, err);
+            status = open_calls(scan, scan->number, scan->number + scan->left, err);
         if (status != TTAPE_OK)
             return status;
     }

@@ -67,7 +67,8 @@ static ttape_status begin(struct duck_scan *scan, ttape_error *err)
         scan->room = malloc(sizeof(struct room));
     if (scan->room == NULL)
         return duck_no_memory(err);
-    ((struct room *)scan->room)->event.value_count = 0;
+    struct room *room = scan->room;
+    room->next = room->event.value_count = 0;
     return TTAPE_OK;
 }
 
@@ -77,7 +78,7 @@ static bool begins(ttape_event_kind kind)
            kind == TTAPE_EVENT_SIGNAL_BEGIN;
 }
 
-/* As many of the event's values as there is room for: files may have any number of them. */
+/* Files may have any number of values of an event: as many are kept as there is room for. */
 static bool keep(struct duck_scan *scan)
 {
     struct room *room = scan->room;
@@ -129,12 +130,10 @@ static ttape_status next(struct duck_scan *scan, ttape_error *err)
     while (status == TTAPE_OK && scan->left > 0 && scan->count < DUCK_ROWS) {
         status = ttape_cursor_next(scan->events, event, err);
         scan->left -= status == TTAPE_OK ? 1 : scan->left; /* behind damage, the next segment */
-        if (status != TTAPE_OK)
+        if (status != TTAPE_OK || !duck_has_site(file, event->event.site) ||
+            !duck_has_time(file, event->event.time_ns))
             event->value_count = 0;
-        room->next =
-            duck_has_site(file, event->event.site) && duck_has_time(file, event->event.time_ns)
-                ? 0
-                : event->value_count;
+        room->next = 0;
         if (!keep(scan))
             return duck_no_memory(err);
         status = status == TTAPE_END ? TTAPE_OK : status;
