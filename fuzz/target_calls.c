@@ -168,7 +168,7 @@ static void take_chains(ttape_reader *reader)
     }
 }
 
-/* As many as a segment's start edge has frames, whatever the partitions before say. */
+/* There are as many as a segment's start edge has frames, whatever the partitions before say. */
 static void find_origins(ttape_reader *reader)
 {
     ttape_call_origins *origins;

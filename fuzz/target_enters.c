@@ -7,7 +7,7 @@
 #define FRAMES_MAX   8u
 #define ROOM_BYTES   65536u
 
-/* Some frames by ascending stack. */
+/* Some frames are made, by ascending stack. */
 static uint32_t take_frames(struct fuzz_input *in, struct ttp_frame *frames)
 {
     uint32_t count = fuzz_number(in, 1) % FRAMES_MAX, stack = 0;

@@ -35,7 +35,7 @@ uint32_t ttp_triggers_of_call(struct ttp_triggers *t, uint64_t rules, ttape_trig
     return actions;
 }
 
-/* All that are due, and when the next one is. */
+/* All that are due act, and it is noted when the next one is. */
 static uint32_t see_time(struct ttp_triggers *t, uint64_t passed_ns)
 {
     uint64_t last_ns = t->passed_ns, next_ns = UINT64_MAX;

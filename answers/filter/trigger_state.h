@@ -18,13 +18,13 @@ struct ttp_triggers {
     bool is_off;                 /* calls that begin are left out */
 };
 
-/* Of what was parsed (NULL: none), whose rules have numbers from `first_rule` on. */
+/* Triggers are those of `parsed` (NULL: none), with numbers of rules from `first_rule` on. */
 void ttp_triggers_begin(struct ttp_triggers *t, const ttape_filter *parsed, uint32_t first_rule,
                         bool is_off);
 /* A call begins or ends that these rules choose. What is due switches on and off here, and is
  * returned: TTAPE_TRIGGER_*. */
 uint32_t ttp_triggers_of_call(struct ttp_triggers *t, uint64_t rules, ttape_trigger_event event);
-/* Those of times and of signals; before the event is looked at. */
+/* Triggers of times and of signals act before the event is looked at. */
 uint32_t ttp_triggers_of_event(struct ttp_triggers *t, const ttape_event *event);
 
 #endif

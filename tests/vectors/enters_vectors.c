@@ -54,7 +54,7 @@ void ttest_make_invalid_enters(const struct ttest_output *out)
     ttest_emit_breaks(out, breaks, sizeof breaks / sizeof breaks[0], true);
 }
 
-/* Asked for alone: files of others have another minor version. */
+/* It is made where it is asked for alone: files of others have another minor version. */
 void ttest_make_enters(const struct ttest_output *out)
 {
     ttape_writer_options options = {.call_numbers = 1};

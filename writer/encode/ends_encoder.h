@@ -1,6 +1,6 @@
-/* Of frames that end and begin in a partition what the events do not say, or only all of them:
- * which ends are not known, and which events began what is open at its end. Bytes stand in the
- * job's workspace. */
+/* Two sections say of a partition's frames what its events do not, or only all of them: which ends
+ * are not known, and which events began what is open at its end. Bytes stand in the job's
+ * workspace. */
 #ifndef TTP_WRITER_ENDS_ENCODER_H
 #define TTP_WRITER_ENDS_ENCODER_H
 

@@ -19,7 +19,7 @@ static inline ttape_status ttp_encoding_room(struct ttp_encoding *e, struct ttp_
     return ttp_grow(&e->w->allocator, array, 1, bytes, e->err);
 }
 
-/* Once segments are arranged. */
+/* Segments as they are once they are arranged. */
 static inline struct ttp_segments ttp_job_segments(const struct ttp_job *job)
 {
     return (struct ttp_segments){job->segments.data,          job->start_frames.data,

@@ -177,8 +177,8 @@ typedef struct ttape_call_origin {
 TTAPE_API ttape_status ttape_call_origins_make(ttape_call_origins **out, ttape_reader *reader,
                                                ttape_error *err);
 TTAPE_API void ttape_call_origins_close(ttape_call_origins *origins);
-/* Of the frames that are open where a segment begins, in the order of its start edge
- * (ttape_segment_info): up to `capacity`. Returns how many there are. */
+/* Origins are those of the frames that are open where a segment begins, in the order of its start
+ * edge (ttape_segment_info): up to `capacity`. Returns how many there are. */
 TTAPE_API uint32_t ttape_call_origins_get(const ttape_call_origins *origins, uint32_t partition,
                                           uint32_t segment, ttape_call_origin *out,
                                           uint32_t capacity);

@@ -104,8 +104,8 @@ typedef struct ttape_filtering {
     void *context;            /* of all five */
     uint64_t memory_bytes;    /* of what is known of calls; default 1 GiB */
     const ttape_watch *watch; /* NULL: nobody. Steps are events */
-    /* Of ttape_filter_parse_triggers; NULL: none. Their rules have numbers behind the filter's, all
-     * together at most TTAPE_FILTER_MAX_RULES. A copy is only switched on and off, and ended. */
+    /* They are of ttape_filter_parse_triggers; NULL: none. Rules have numbers behind the filter's,
+     * all together at most TTAPE_FILTER_MAX_RULES. A copy is only switched on, off, and ended. */
     const ttape_filter *triggers;
 } ttape_filtering;
 
