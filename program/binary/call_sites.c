@@ -13,8 +13,6 @@
 #include "program/binary/inlined_calls.h"
 #include "program/process/child.h"
 
-#define ORIGINS_MAX 4u /* declarations behind one another */
-
 struct place {
     Dwarf_Off die;
     uint64_t code;
@@ -33,22 +31,6 @@ struct listing {
     size_t named_count, named_capacity;
 };
 
-static bool refers(Dwarf_Die *die, unsigned name, Dwarf_Die *to)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_attr(die, name, &attribute) != NULL && dwarf_formref_die(&attribute, to) != NULL;
-}
-
-/* What a DIE is another half of. */
-static bool go_back(Dwarf_Die *die)
-{
-    Dwarf_Die other;
-    if (!refers(die, DW_AT_abstract_origin, &other) && !refers(die, DW_AT_specification, &other))
-        return false;
-    *die = other;
-    return true;
-}
-
 static void add_function(struct listing *listing, Dwarf_Die *die)
 {
     Dwarf_Addr code;
@@ -56,11 +38,11 @@ static void add_function(struct listing *listing, Dwarf_Die *die)
     Dwarf_Die at = *die;
     if (dwarf_entrypc(die, &code) != 0)
         return;
-    for (uint32_t i = 0; i < ORIGINS_MAX; i++) {
+    for (uint32_t i = 0; i < TOOL_DIE_ORIGINS_MAX; i++) {
         tool_child_grow((void **)&listing->places, &listing->place_capacity,
                         listing->place_count + 1, sizeof *listing->places);
         listing->places[listing->place_count++] = (struct place){dwarf_dieoffset(&at), code};
-        if (!go_back(&at))
+        if (!tool_die_go_back(&at))
             break;
     }
     const char *name = tool_die_linked_name(die);
@@ -103,38 +85,20 @@ static uint64_t code_named(const struct listing *listing, const char *name)
                : 0;
 }
 
-/* A target that is one address and nothing else. */
-static uint64_t target_of(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Op *parts;
-    size_t count;
-    if ((dwarf_attr(die, DW_AT_call_target, &attribute) == NULL &&
-         dwarf_attr(die, DW_AT_GNU_call_site_target, &attribute) == NULL) ||
-        dwarf_getlocation(&attribute, &parts, &count) != 0 || count != 1 ||
-        parts[0].atom != DW_OP_addr)
-        return 0;
-    return parts[0].number;
-}
-
-static bool has_address(Dwarf_Die *die, unsigned name, uint64_t *address)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_attr(die, name, &attribute) != NULL && dwarf_formaddr(&attribute, address) == 0;
-}
-
 /* False: no more are wanted. */
 static bool add_call(struct listing *listing, Dwarf_Die *die)
 {
-    struct tool_elf_call call = {.callee = target_of(die)};
+    struct tool_elf_call call = {.callee = 0};
     Dwarf_Attribute tail;
     Dwarf_Die callee;
-    if (refers(die, DW_AT_call_origin, &callee) || refers(die, DW_AT_abstract_origin, &callee)) {
+    (void)tool_die_has_target(die, &call.callee);
+    if (tool_die_refers(die, DW_AT_call_origin, &callee) ||
+        tool_die_refers(die, DW_AT_abstract_origin, &callee)) {
         Dwarf_Die at = callee;
         call.name = tool_die_linked_name(&callee);
-        for (uint32_t i = 0; i < ORIGINS_MAX && call.callee == 0; i++) {
+        for (uint32_t i = 0; i < TOOL_DIE_ORIGINS_MAX && call.callee == 0; i++) {
             call.callee = code_of(listing, dwarf_dieoffset(&at));
-            if (!go_back(&at))
+            if (!tool_die_go_back(&at))
                 break;
         }
         if (call.callee == 0 && call.name != NULL)
@@ -142,9 +106,9 @@ static bool add_call(struct listing *listing, Dwarf_Die *die)
     }
     call.is_tail = dwarf_attr(die, DW_AT_call_tail_call, &tail) != NULL ||
                    dwarf_attr(die, DW_AT_GNU_tail_call, &tail) != NULL;
-    bool is_there = has_address(die, DW_AT_call_return_pc, &call.end) ||
-                    has_address(die, DW_AT_low_pc, &call.end) || /* GNU's */
-                    has_address(die, DW_AT_call_pc, &call.start);
+    bool is_there = tool_die_has_address(die, DW_AT_call_return_pc, &call.end) ||
+                    tool_die_has_address(die, DW_AT_low_pc, &call.end) || /* GNU's */
+                    tool_die_has_address(die, DW_AT_call_pc, &call.start);
     return !is_there || (call.callee == 0 && call.name == NULL) ||
            listing->take(listing->context, &call);
 }

@@ -16,6 +16,42 @@ bool tool_die_holds_code(int tag)
            tag == DW_TAG_class_type;
 }
 
+bool tool_die_refers(Dwarf_Die *die, unsigned name, Dwarf_Die *to)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(die, name, &attribute) != NULL && dwarf_formref_die(&attribute, to) != NULL;
+}
+
+bool tool_die_go_back(Dwarf_Die *die)
+{
+    Dwarf_Die other;
+    if (!tool_die_refers(die, DW_AT_abstract_origin, &other) &&
+        !tool_die_refers(die, DW_AT_specification, &other))
+        return false;
+    *die = other;
+    return true;
+}
+
+bool tool_die_has_address(Dwarf_Die *die, unsigned name, Dwarf_Addr *address)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(die, name, &attribute) != NULL && dwarf_formaddr(&attribute, address) == 0;
+}
+
+bool tool_die_has_target(Dwarf_Die *call, Dwarf_Addr *target)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Op *parts;
+    size_t count;
+    if ((dwarf_attr(call, DW_AT_call_target, &attribute) == NULL &&
+         dwarf_attr(call, DW_AT_GNU_call_site_target, &attribute) == NULL) ||
+        dwarf_getlocation(&attribute, &parts, &count) != 0 || count != 1 ||
+        parts[0].atom != DW_OP_addr)
+        return false;
+    *target = parts[0].number;
+    return true;
+}
+
 static bool walk_children(struct walking *walking, Dwarf_Die *parent, unsigned depth)
 {
     Dwarf_Die die;

@@ -7,11 +7,20 @@
 
 #include <elfutils/libdw.h>
 
-#define TOOL_DIES_DEPTH_MAX 256u      /* of blocks in one another */
-#define TOOL_DIES_MAX       50000000u /* looked at, for a file that says too much */
+#define TOOL_DIES_DEPTH_MAX  256u      /* of blocks in one another */
+#define TOOL_DIE_ORIGINS_MAX 4u        /* declarations behind one another */
+#define TOOL_DIES_MAX        50000000u /* looked at, for a file that says too much */
 
 /* May there be code in an entry that stands in one of that tag? */
 bool tool_die_holds_code(int tag);
+
+/* An attribute refers to another entry, or is an address; the target of a call is one address and
+ * nothing else. False: it is not so. */
+bool tool_die_refers(Dwarf_Die *die, unsigned name, Dwarf_Die *to);
+bool tool_die_has_address(Dwarf_Die *die, unsigned name, Dwarf_Addr *address);
+bool tool_die_has_target(Dwarf_Die *call, Dwarf_Addr *target);
+/* The entry becomes the one that it is another half of; false: it is of none. */
+bool tool_die_go_back(Dwarf_Die *die);
 
 /* Called for each entry; false ends the walk. */
 typedef bool (*tool_die_look)(void *context, Dwarf_Die *unit, Dwarf_Die *die);

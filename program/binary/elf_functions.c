@@ -107,12 +107,8 @@ static uint32_t file_number(struct unit *unit, const char *path)
 
 static Dwarf_Off origin_of(Dwarf_Die *die)
 {
-    Dwarf_Attribute attribute;
     Dwarf_Die origin;
-    return dwarf_attr(die, DW_AT_abstract_origin, &attribute) != NULL &&
-                   dwarf_formref_die(&attribute, &origin) != NULL
-               ? dwarf_dieoffset(&origin)
-               : 0;
+    return tool_die_refers(die, DW_AT_abstract_origin, &origin) ? dwarf_dieoffset(&origin) : 0;
 }
 
 static void add_pieces(struct unit *unit, Dwarf_Die *die, bool is_copy, uint32_t depth)

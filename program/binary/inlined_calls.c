@@ -10,8 +10,7 @@
 
 #include "program/binary/dies.h"
 
-#define ORIGINS_MAX 4u       /* declarations behind one another */
-#define LOOKED_MAX  1000000u /* entries of one unit */
+#define LOOKED_MAX 1000000u /* entries of one unit */
 
 struct looking {
     const struct tool_elf_between *between;
@@ -21,18 +20,6 @@ struct looking {
     uint32_t left;
     bool has_any, is_named; /* a call; one that names the callee */
 };
-
-static bool refers(Dwarf_Die *die, unsigned name, Dwarf_Die *to)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_attr(die, name, &attribute) != NULL && dwarf_formref_die(&attribute, to) != NULL;
-}
-
-static bool has_address(Dwarf_Die *die, unsigned name, Dwarf_Addr *address)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_attr(die, name, &attribute) != NULL && dwarf_formaddr(&attribute, address) == 0;
-}
 
 const char *tool_die_linked_name(Dwarf_Die *die)
 {
@@ -122,21 +109,6 @@ uint32_t tool_die_inlined_at(Dwarf_Die *function, Dwarf_Addr pc,
 
 /* -- a call -- */
 
-/* A target that is one address and nothing else. */
-static bool has_target(Dwarf_Die *die, Dwarf_Addr *target)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Op *parts;
-    size_t count;
-    if ((dwarf_attr(die, DW_AT_call_target, &attribute) == NULL &&
-         dwarf_attr(die, DW_AT_GNU_call_site_target, &attribute) == NULL) ||
-        dwarf_getlocation(&attribute, &parts, &count) != 0 || count != 1 ||
-        parts[0].atom != DW_OP_addr)
-        return false;
-    *target = parts[0].number;
-    return true;
-}
-
 enum { OTHER, POINTER, NAMED };
 
 static int kind_of(const struct looking *looking, Dwarf_Die *call)
@@ -144,22 +116,20 @@ static int kind_of(const struct looking *looking, Dwarf_Die *call)
     const struct tool_elf_between *between = looking->between;
     Dwarf_Addr target;
     Dwarf_Die callee;
-    if (has_target(call, &target))
+    if (tool_die_has_target(call, &target))
         return between->callee != 0 && target == between->callee ? NAMED : OTHER;
-    if (!refers(call, DW_AT_call_origin, &callee) && !refers(call, DW_AT_abstract_origin, &callee))
+    if (!tool_die_refers(call, DW_AT_call_origin, &callee) &&
+        !tool_die_refers(call, DW_AT_abstract_origin, &callee))
         return POINTER;
-    for (uint32_t i = 0; i < ORIGINS_MAX; i++) {
-        Dwarf_Die other;
+    for (uint32_t i = 0; i < TOOL_DIE_ORIGINS_MAX; i++) {
         if (between->callee != 0 && dwarf_entrypc(&callee, &target) == 0 &&
             target == between->callee)
             return NAMED;
         const char *name = tool_die_linked_name(&callee);
         if (name != NULL && between->is_named(between->context, name))
             return NAMED;
-        if (!refers(&callee, DW_AT_abstract_origin, &other) &&
-            !refers(&callee, DW_AT_specification, &other))
+        if (!tool_die_go_back(&callee))
             break;
-        callee = other;
     }
     return OTHER;
 }
@@ -168,7 +138,7 @@ static int kind_of(const struct looking *looking, Dwarf_Die *call)
 static Dwarf_Off origin_of(Dwarf_Die *copy)
 {
     Dwarf_Die origin;
-    return dwarf_dieoffset(refers(copy, DW_AT_abstract_origin, &origin) ? &origin : copy);
+    return dwarf_dieoffset(tool_die_refers(copy, DW_AT_abstract_origin, &origin) ? &origin : copy);
 }
 
 static void take_call(struct looking *looking, Dwarf_Die *call)
@@ -176,10 +146,10 @@ static void take_call(struct looking *looking, Dwarf_Die *call)
     Dwarf_Addr at = 0;
     Dwarf_Die around[TOOL_INLINED_MOST];
     uint32_t count = 0, same = 0;
-    if (has_address(call, DW_AT_call_pc, &at))
+    if (tool_die_has_address(call, DW_AT_call_pc, &at))
         count = tool_die_inlined_at(&looking->function, at, around);
-    else if (has_address(call, DW_AT_call_return_pc, &at) ||
-             has_address(call, DW_AT_low_pc, &at)) /* GNU's */
+    else if (tool_die_has_address(call, DW_AT_call_return_pc, &at) ||
+             tool_die_has_address(call, DW_AT_low_pc, &at)) /* GNU's */
         count = tool_die_inlined_at(&looking->function, at - 1, around);
     if (!looking->has_any) {
         memcpy(looking->common, around, count * sizeof *around);

@@ -133,7 +133,7 @@ struct within {
 
 static void add_members(struct fields *f, Dwarf_Die *type, const struct within *within);
 
-/* False: it has no place, or the standard library's names. */
+/* False: it has no place in each object, or the compiler made it. */
 static bool place_of(Dwarf_Die *member, uint64_t *offset)
 {
     *offset = 0;

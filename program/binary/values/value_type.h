@@ -13,6 +13,7 @@ void tool_value_type_name(Dwarf_Die *type, char name[TOOL_VALUE_TEXT_MAX]);
 /* Its kind and size, but for where it is. */
 void tool_value_describe(Dwarf_Die *type, struct tool_elf_value *value);
 uint64_t tool_value_size(Dwarf_Die *type); /* 0: not known */
+bool tool_value_attribute(Dwarf_Die *die, unsigned name, uint64_t *number);
 
 /* value_fields.c */
 #define TOOL_VALUE_ARGUMENTS 24u            /* values that are no fields */
@@ -23,7 +24,6 @@ void tool_value_describe_object(Dwarf_Die *type, struct tool_elf_value *value);
  * TTP_VALUES_MAX; returns how many there are then. */
 uint32_t tool_value_add_fields(Dwarf_Die *type, struct tool_elf_value *values, uint32_t base,
                                uint32_t count);
-bool tool_value_attribute(Dwarf_Die *die, unsigned name, uint64_t *number);
 
 /* value_place.c */
 struct tool_value_registers {
