@@ -21,15 +21,6 @@ static bool is_exported(const Elf64_Sym *symbol)
            ELF64_ST_BIND(symbol->st_info) != STB_LOCAL;
 }
 
-static uint8_t *read_table(const struct tool_elf_sections *sections, const char *name,
-                           size_t *bytes)
-{
-    uint64_t size = tool_elf_section_bytes(sections, name);
-    uint8_t *table = size == 0 || size > BYTES_MAX ? NULL : malloc((size_t)size);
-    *bytes = table == NULL ? 0 : tool_elf_section_read(sections, name, table, (size_t)size);
-    return table;
-}
-
 static void list(const char *path, bool (*is_it)(const Elf64_Sym *), tool_elf_take_export take,
                  void *context)
 {
@@ -37,11 +28,9 @@ static void list(const char *path, bool (*is_it)(const Elf64_Sym *), tool_elf_ta
     size_t symbol_bytes = 0, name_bytes = 0;
     uint8_t *symbols = NULL, *names = NULL;
     if (tool_elf_sections_open(&sections, path)) {
-        symbols = read_table(&sections, ".dynsym", &symbol_bytes);
-        names = read_table(&sections, ".dynstr", &name_bytes);
+        symbols = tool_elf_section_copy(&sections, ".dynsym", BYTES_MAX, &symbol_bytes);
+        names = tool_elf_section_copy(&sections, ".dynstr", BYTES_MAX, &name_bytes);
     }
-    if (name_bytes != 0)
-        names[name_bytes - 1] = '\0'; /* as it is, in a sound file */
     for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbol_bytes; at += sizeof(Elf64_Sym)) {
         Elf64_Sym symbol;
         memcpy(&symbol, symbols + at, sizeof symbol);

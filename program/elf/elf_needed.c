@@ -21,15 +21,6 @@ struct dynamic {
     size_t entries_bytes, names_bytes;
 };
 
-static void *read_whole(const struct tool_elf_sections *sections, const char *name, size_t most,
-                        size_t *bytes)
-{
-    uint64_t size = tool_elf_section_bytes(sections, name);
-    void *content = size == 0 || size > most ? NULL : malloc((size_t)size);
-    *bytes = content == NULL ? 0 : tool_elf_section_read(sections, name, content, (size_t)size);
-    return content;
-}
-
 /* Folders are separated by colons. */
 static void take_folders(const char *list, tool_elf_take_text take, void *context)
 {
@@ -65,13 +56,10 @@ void tool_elf_needed(const char *path, tool_elf_take_text take_library,
     struct tool_elf_sections sections;
     struct dynamic d = {0};
     if (tool_elf_sections_open(&sections, path)) {
-        d.entries = read_whole(&sections, ".dynamic", TOOL_IMAGE_DYNAMIC_MAX * ENTRY_BYTES,
-                               &d.entries_bytes);
-        d.names = read_whole(&sections, ".dynstr", NAMES_BYTES_MAX, &d.names_bytes);
-        if (d.names_bytes != 0) {
-            d.names[d.names_bytes - 1] = '\0';
-            take_entries(&d, take_library, take_folder, context);
-        }
+        d.entries = tool_elf_section_copy(&sections, ".dynamic",
+                                          TOOL_IMAGE_DYNAMIC_MAX * ENTRY_BYTES, &d.entries_bytes);
+        d.names = tool_elf_section_copy(&sections, ".dynstr", NAMES_BYTES_MAX, &d.names_bytes);
+        take_entries(&d, take_library, take_folder, context);
     }
     free(d.entries);
     free(d.names);
@@ -85,7 +73,8 @@ static bool has_soname(const char *path)
     bool has_name = false;
     uint8_t *entries = NULL;
     if (tool_elf_sections_open(&sections, path))
-        entries = read_whole(&sections, ".dynamic", TOOL_IMAGE_DYNAMIC_MAX * ENTRY_BYTES, &bytes);
+        entries = tool_elf_section_copy(&sections, ".dynamic", TOOL_IMAGE_DYNAMIC_MAX * ENTRY_BYTES,
+                                        &bytes);
     for (size_t at = 0; at + ENTRY_BYTES <= bytes && tool_le64(entries + at) != DT_NULL;
          at += ENTRY_BYTES)
         has_name |= tool_le64(entries + at) == DT_SONAME;

@@ -78,3 +78,16 @@ size_t tool_elf_section_read(const struct tool_elf_sections *sections, const cha
                ? (size_t)bytes
                : 0;
 }
+
+void *tool_elf_section_copy(const struct tool_elf_sections *sections, const char *name, size_t most,
+                            size_t *size_bytes)
+{
+    uint64_t size = tool_elf_section_bytes(sections, name);
+    uint8_t *content = size == 0 || size > most ? NULL : malloc((size_t)size + 1);
+    *size_bytes = 0;
+    if (content == NULL)
+        return NULL;
+    *size_bytes = tool_elf_section_read(sections, name, content, (size_t)size);
+    content[*size_bytes] = 0;
+    return content;
+}

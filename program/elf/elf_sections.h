@@ -25,5 +25,9 @@ uint64_t tool_elf_section_bytes(const struct tool_elf_sections *sections, const 
 /* Reads its first bytes. Returns how many: `room`, or all that it has; 0: it cannot be read. */
 size_t tool_elf_section_read(const struct tool_elf_sections *sections, const char *name, void *into,
                              size_t room);
+/* It is copied whole, with a zero behind; the caller frees that. NULL: there is none, it has more
+ * than `most` bytes, or memory is short. No bytes: it cannot be read. */
+void *tool_elf_section_copy(const struct tool_elf_sections *sections, const char *name, size_t most,
+                            size_t *size_bytes);
 
 #endif

@@ -22,29 +22,13 @@ struct tool_marks_file {
     struct table tables[2]; /* of symbols: all, and those that others may use */
 };
 
-/* Calls and fills with a zero behind; NULL: there is none, or it is too large. */
-static void *read_section(const struct tool_elf_sections *sections, const char *name,
-                          size_t bytes_max, size_t *size_bytes)
-{
-    uint64_t bytes = tool_elf_section_bytes(sections, name);
-    *size_bytes = 0;
-    if (bytes == 0 || bytes > bytes_max)
-        return NULL;
-    uint8_t *into = malloc((size_t)bytes + 1);
-    if (into == NULL)
-        return NULL;
-    *size_bytes = tool_elf_section_read(sections, name, into, (size_t)bytes);
-    into[*size_bytes] = 0;
-    return into;
-}
-
 static void read_table(const struct tool_elf_sections *sections, const char *symbols,
                        const char *names, struct table *table)
 {
     size_t bytes;
-    table->symbols = read_section(sections, symbols, SYMBOLS_BYTES_MAX, &bytes);
+    table->symbols = tool_elf_section_copy(sections, symbols, SYMBOLS_BYTES_MAX, &bytes);
     table->count = bytes / SYMBOL_BYTES;
-    table->names = read_section(sections, names, SYMBOLS_BYTES_MAX, &table->names_bytes);
+    table->names = tool_elf_section_copy(sections, names, SYMBOLS_BYTES_MAX, &table->names_bytes);
     if (table->names == NULL || table->symbols == NULL)
         table->count = 0;
 }
@@ -102,7 +86,8 @@ static bool read_marks(struct tool_marks *marks, const struct tool_elf_sections 
     marks->file = calloc(1, sizeof *marks->file);
     if (marks->file == NULL)
         return false;
-    marks->file->notes = read_section(sections, ".note.stapsdt", TOOL_MARKS_BYTES_MAX, &bytes);
+    marks->file->notes =
+        tool_elf_section_copy(sections, ".note.stapsdt", TOOL_MARKS_BYTES_MAX, &bytes);
     marks->capacity = bytes / NOTE_BYTES_MIN + 1;
     marks->items = calloc(marks->capacity, sizeof *marks->items);
     if (marks->file->notes == NULL || marks->items == NULL)
