@@ -163,8 +163,8 @@ static bool take_memory(struct reading *r, struct ttp_mark_value *value, bool is
         return false;
     if (take(r, ',') && (!take_register(r, &index) || (take(r, ',') && !take_digits(r, &scale))))
         return false;
-    bool is_fine = take(r, ')') && base.bytes == 8 && index.bytes == 8 && base.shift == 0 &&
-                   base.number != TTP_MARK_XMM && index.number != TTP_MARK_RSP &&
+    bool is_fine = take(r, ')') && base.bytes == 8 && index.bytes == 8 &&
+                   index.number != TTP_MARK_RSP &&
                    (scale == 1 || scale == 2 || scale == 4 || scale == 8) &&
                    (base.number != TTP_MARK_RIP || is_symbol) && index.number != TTP_MARK_RIP;
     value->base = base.number;
@@ -202,21 +202,15 @@ static bool take_operand(struct reading *r, struct ttp_mark_value *value)
 static bool take_size(struct reading *r, struct ttp_mark_value *value)
 {
     const char *first = r->at;
-    bool is_signed = take(r, '-');
     uint64_t size;
-    if (!take_digits(r, &size)) {
+    bool is_signed = take(r, '-'), has_digits = take_digits(r, &size), is_float = take(r, 'f');
+    if (has_digits && take(r, '@')) {
+        value->type = is_float    ? TTAPE_VALUE_FLOAT
+                      : is_signed ? TTAPE_VALUE_SIGNED
+                                  : TTAPE_VALUE_UNSIGNED;
+    } else { /* "8(%rax)" has none */
         r->at = first;
         size = 8;
-    } else {
-        bool is_float = take(r, 'f');
-        if (!take(r, '@')) {
-            r->at = first; /* "8(%rax)": that was no size */
-            size = 8;
-        } else {
-            value->type = is_float    ? TTAPE_VALUE_FLOAT
-                          : is_signed ? TTAPE_VALUE_SIGNED
-                                      : TTAPE_VALUE_UNSIGNED;
-        }
     }
     value->size_bytes = (uint8_t)size;
     return (size == 1 || size == 2 || size == 4 || size == 8) &&

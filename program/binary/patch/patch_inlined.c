@@ -73,6 +73,10 @@ static bool add_copy(struct tool_patch *patch, const struct tool_patch_copy *cop
     size_t range = tool_code_function_at(patch->code, copy->entry);
     if (range == patch->code->function_count || patch->parts[range].owner == TOOL_PATCH_NOBODY)
         return true;
+    /* A copy is named by the byte behind its entry. A mark there would be in the copy's window. */
+    size_t named = patch->function_count;
+    if (named > 0 && added.start == patch->functions[named - 1].start)
+        return true;
     tool_patch_start_range(patch, range, &place);
     enum ttp_patch_reason reason = judge_place(&place, copy, range_count, &window);
     return (reason == TTP_PATCH_CAN ? tool_patch_add_start(&place, kind, &window)
@@ -108,11 +112,6 @@ const char *tool_patch_inlined(struct tool_patch *patch, const uint64_t *chosen,
         for (next = i + 1; next < count && copies[next].entry == copies[i].entry;)
             next++;
         if (copies[i].entry < image->code_start || copies[i].entry >= image->code_end)
-            continue;
-        /* A copy is named by the byte behind its entry, which may be where a mark stands. */
-        uint32_t start = copies[i].entry + (copies[i].is_mark ? 0 : TTP_INLINED_ABOVE);
-        size_t named = patch->function_count;
-        if (named > 0 && start <= patch->functions[named - 1].start)
             continue;
         if (!add_copy(patch, &copies[i], next - i))
             return patch->code->memory.is_short ? "it would take too much memory"
