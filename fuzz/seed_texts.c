@@ -193,7 +193,7 @@ static void seed_dictionary(void)
     seed_bytes("dictionary", "more", (const char *)bytes, sizeof bytes - 1);
 }
 
-/* Notes stand behind a byte that says whether the file was moved. */
+/* The first byte says whether the file was moved. */
 static void seed_marks(void)
 {
     static const char notes[] = "\x80\x08\0\0\0\x37\0\0\0\x03\0\0\0stapsdt\0"
