@@ -7,8 +7,6 @@
 #include "tools/kernel/kernel_numbers.h"
 #include "tools/kernel/kernel_parts.h"
 
-#define ERROR_FIRST (-4095)
-
 static bool is_address(uint64_t number)
 {
     return number == KERNEL_CALL_MMAP || number == KERNEL_CALL_BRK ||
@@ -139,7 +137,7 @@ void tool_kernel_put_result(struct tool_output *out, const struct tool_call_valu
         return;
     int64_t result = (int64_t)call->results[0].number;
     tool_output_text(out, " = ");
-    if (result < 0 && result >= ERROR_FIRST)
+    if (tool_kernel_is_error(result))
         put_error(out, result);
     else if (is_address(call->number))
         tool_output_printf(out, "%#" PRIx64, (uint64_t)result);

@@ -27,6 +27,9 @@ struct tool_call_values {
     const struct tool_kernel_descriptors *descriptors; /* NULL: they are numbers */
 };
 
+/* A call that failed returns -errno, which is above -4096. */
+static inline bool tool_kernel_is_error(int64_t result) { return result < 0 && result > -4096; }
+
 /* A letter (kernel_calls.h) for each argument that this call has; a blank: it is not asked for. */
 const char *tool_kernel_letters(const struct tool_call_values *call);
 /* One of its path arguments is this, or something below it, as the program wrote it. */

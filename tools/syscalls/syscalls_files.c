@@ -21,7 +21,6 @@
 #include "tools/kernel/kernel_words.h"
 #include "tools/syscalls/syscalls_descriptors.h"
 
-#define ERROR_FIRST     (-4095)
 #define LEAST_FILE      16u /* columns */
 #define LEAST_CALLERS   18u
 #define FILE_BYTES_MOST 27u /* of a path's end on a terminal */
@@ -122,7 +121,7 @@ static void count(struct tool_sys_files *files, struct row *row, const ttape_cal
     row->sum.time_ns = (int64_t)((uint64_t)row->sum.time_ns + (uint64_t)call->duration_ns);
     if (call->duration_ns > row->sum.longest_ns)
         row->sum.longest_ns = call->duration_ns;
-    if (result < 0 && result >= ERROR_FIRST) {
+    if (tool_kernel_is_error(result)) {
         row->sum.errors++;
         add_error(files, row, (uint32_t)-result);
     }
@@ -145,7 +144,7 @@ void tool_sys_files_add(struct tool_sys *view, const struct tool_sys_kept *kept,
     uint32_t process = stream.stream.process,
              file = tool_sys_descriptors_find(view, view->files->known, process, &words);
     view->has_arguments |= kept->count > 0;
-    bool has_failed = result < 0 && result >= ERROR_FIRST;
+    bool has_failed = tool_kernel_is_error(result);
     if (is_asked && (!view->asked.failed || has_failed)) {
         if (file == TOOL_SYS_NO_FILE)
             view->files->without++;

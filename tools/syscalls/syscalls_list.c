@@ -4,6 +4,7 @@
 
 #include "tools/command/tool.h"
 #include "tools/kernel/flags/kernel_flags.h"
+#include "tools/kernel/kernel_call_numbers.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_parts.h"
 #include "tools/kernel/kernel_words.h"
@@ -148,31 +149,31 @@ static uint64_t number_of(const struct tool_sys *view, uint32_t number)
     return site.kind == TTAPE_SITE_SYSCALL ? tool_kernel_number_of(&site) : TOOL_KERNEL_NONE;
 }
 
-/* Of the process that a step is of. */
+/* Descriptors are those of the process that this stream is of. */
 struct decoding {
     struct tool_sys *view;
-    uint32_t process;
+    uint32_t stream;
 };
+
+static uint32_t process_of(const struct decoding *decoding)
+{
+    ttape_stream_info info = {0};
+    (void)ttape_reader_get_stream(decoding->view->reader, decoding->stream, &info);
+    return info.stream.process;
+}
 
 static void put_descriptor(void *context, struct tool_output *out, int32_t descriptor)
 {
     const struct decoding *decoding = context;
-    tool_sys_descriptors_put(decoding->view, decoding->view->descriptors, out, decoding->process,
+    tool_sys_descriptors_put(decoding->view, decoding->view->descriptors, out, process_of(decoding),
                              descriptor);
-}
-
-static struct decoding decode(struct tool_sys *view, const ttape_call_step *step)
-{
-    ttape_stream_info stream = {0};
-    (void)ttape_reader_get_stream(view->reader, step->stream, &stream);
-    return (struct decoding){view, stream.stream.process};
 }
 
 uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step, uint32_t node,
                              const ttape_call *call, bool is_shown)
 {
     struct tool_output *out = view->out;
-    struct decoding decoding = decode(view, step);
+    struct decoding decoding = {view, step->stream};
     const struct tool_kernel_descriptors descriptors = {put_descriptor, &decoding};
     const struct tool_call_values words = {.number = number_of(view, call->site),
                                            .arguments = step->values,
@@ -196,26 +197,26 @@ static bool is_execution(uint64_t number)
     return number == tool_kernel_number("execve") || number == tool_kernel_number("execveat");
 }
 
-/* What its arguments have are descriptors that it has made. */
+/* The call has made descriptors that are in its arguments. */
 static bool makes_pair(const struct tool_call_values *words)
 {
-    return words->number == tool_kernel_number("pipe") ||
-           words->number == tool_kernel_number("pipe2") ||
-           words->number == tool_kernel_number("socketpair");
+    return words->number == KERNEL_CALL_PIPE || words->number == KERNEL_CALL_PIPE2 ||
+           words->number == KERNEL_CALL_SOCKETPAIR;
 }
 
-/* What it does to descriptors, behind its arguments, and in front of what it returns. */
+/* Behind a call's arguments and in front of what it returns: descriptors are what it made them. */
 static void follow(struct tool_sys *view, const struct decoding *decoding, const ttape_call *call,
                    const struct tool_call_values *words)
 {
-    bool has_failed = words->result_count == 0 || ((int64_t)words->results[0].number < 0 &&
-                                                   (int64_t)words->results[0].number > -4096);
-    if (view->descriptors == NULL || words->number == TOOL_KERNEL_NONE || has_failed)
+    if (view->descriptors == NULL || words->number == TOOL_KERNEL_NONE || words->result_count == 0)
         return;
-    uint32_t file = tool_sys_descriptors_find(view, view->descriptors, decoding->process, words);
-    tool_sys_descriptors_follow(view->descriptors, decoding->process,
-                                tool_site_name(&view->names, call->site), file, words,
-                                (int64_t)words->results[0].number);
+    int64_t result = (int64_t)words->results[0].number;
+    if (tool_kernel_is_error(result))
+        return;
+    uint32_t process = process_of(decoding),
+             file = tool_sys_descriptors_find(view, view->descriptors, process, words);
+    tool_sys_descriptors_follow(view->descriptors, process,
+                                tool_site_name(&view->names, call->site), file, words, result);
 }
 
 void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call,
@@ -223,7 +224,7 @@ void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, cons
 {
     struct tool_output *out = view->out;
     struct tool_sys_kept *kept = &view->kept[number - 1];
-    struct decoding decoding = decode(view, step);
+    struct decoding decoding = {view, step->stream};
     const struct tool_kernel_descriptors descriptors = {put_descriptor, &decoding};
     bool is_seen = call->end == TTAPE_CALL_RETURNED;
     const struct tool_call_values words = {.number = number_of(view, call->site),

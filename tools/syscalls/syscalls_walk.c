@@ -81,14 +81,12 @@ static void begin_call(struct walking *walk, const ttape_call *below, ttape_call
     call->user[WORD_NODE] = is_step ? tool_sys_child(view, node, function) : node;
 }
 
-/* The kernel's way to say that a call failed: -errno, which is above -4096. */
 static bool is_error(const ttape_call_step *step, const ttape_call *call)
 {
     if (call->end != TTAPE_CALL_RETURNED || step->value_count == 0)
         return false;
     const ttape_value *value = &step->values[0];
-    return value->type == TTAPE_VALUE_SIGNED && (int64_t)value->number < 0 &&
-           (int64_t)value->number > -4096;
+    return value->type == TTAPE_VALUE_SIGNED && tool_kernel_is_error((int64_t)value->number);
 }
 
 /* What is added up of it: its time, or what its counter says (F-SIT-11); 0: nothing is known. */
