@@ -239,23 +239,19 @@ static bool is_above(struct bound *bound, int64_t weight)
 
 /* Of a large trace: a call that is not shown for its time is there since an edge of partitions lies
  * in it. The bracket before it takes it in, and the brackets that it stood between are one. */
-static bool is_joined(struct choosing *c, struct tool_item *before, struct tool_item *item)
+static void join_bracket(struct choosing *c, struct tool_item *before, const struct tool_item *item)
 {
-    bool is_parts = before != NULL && before->kind == TOOL_ITEM_PARTS;
-    if (!c->only_long || !is_parts)
-        return false;
     tool_tree_join(c->view, before, item);
     add_time(&before->time_ns, item->time_ns);
     add_time(&before->node.time_ns, item->node.time_ns);
     before->node.pruned.event_count += item->node.pruned.event_count;
     before->node.pruned.call_count += item->node.pruned.call_count;
     before->node.pruned.part_count += item->node.pruned.part_count;
-    return true;
 }
 
 static void keep_largest(struct choosing *c, struct tool_item *parent, uint64_t times);
 
-/* Each call of those that were folded. */
+/* Each call counts for itself where several were folded. */
 static bool is_long(const struct choosing *c, const struct tool_item *item)
 {
     int64_t count = item->count > 0 ? (int64_t)item->count : 1;
@@ -279,14 +275,16 @@ static void keep_largest(struct choosing *c, struct tool_item *parent, uint64_t 
     for (size_t i = 0; i < parent->child_count; i++) {
         struct tool_item *child = &parent->children[i],
                          *before = kept > 0 ? &parent->children[kept - 1] : NULL;
-        bool is_bracket = c->only_long && child->kind == TOOL_ITEM_PARTS;
-        if (is_kept(c, child, times) &&
-            !(is_bracket && before != NULL && before->kind == TOOL_ITEM_PARTS)) {
+        bool is_bracket = c->only_long && child->kind == TOOL_ITEM_PARTS,
+             is_behind = c->only_long && before != NULL && before->kind == TOOL_ITEM_PARTS;
+        if (is_kept(c, child, times) && !(is_bracket && is_behind)) {
             parent->children[kept++] = *child;
             c->kept += !is_bracket;
             continue;
         }
-        if (!is_joined(c, before, child))
+        if (is_behind)
+            join_bracket(c, before, child);
+        else
             tool_shorts_add(&parent->shorts, child, times);
         tool_item_clear(child);
     }
