@@ -204,9 +204,7 @@ static void print_inlined(const struct tool_binary *binary, struct tool_output *
 
 static void print_text(struct tool_table *table, ttape_string text)
 {
-    char copy[TOOL_MARK_NAME_MAX];
-    (void)snprintf(copy, sizeof copy, "%.*s", (int)text.size_bytes, text.data);
-    tool_table_text(table, TOOL_PLAIN, copy);
+    tool_table_bytes(table, TOOL_PLAIN, text.data, text.size_bytes);
 }
 
 static void print_marks(const struct tool_binary *binary, struct tool_output *out)
