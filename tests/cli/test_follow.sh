@@ -122,6 +122,8 @@ has err 'is not a regular file'
 status 4 "$T" dump --follow stepper
 has err 'not a trace'
 status 2 "$T" dump --wait 1s many.ttape
+status 2 "$T" dump --follow --on 'step_1 do off' many.ttape
+has err '--on, --below and --no-below go without --follow'
 
 # Ctrl-C and a reader that goes away end it at once and quietly.
 fresh

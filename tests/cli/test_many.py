@@ -156,6 +156,8 @@ def check_rollups(work):
     for words in (["--by", "thread"], ["--exact"], ["--time", "1.."], ["--below", "beta"]):
         done = run(work, "report", "d.rollup", *words, status=CANNOT)
         assert "'d.rollup'" in done.stderr, done
+    done = run(work, "report", "d.rollup", "--on", "beta do off", status=CANNOT)
+    assert "--on" in done.stderr and "--filter" not in done.stderr, done
     run(work, "report", "1.ttape", "--time", "1..", "--rollup", "x.rollup", status=USAGE)
     run(work, "report", "d.rollup", "--butterfly", "beta", status=USAGE)
     run(work, "report", "1.ttape", "--rollup", "1.ttape", "--force", status=CANNOT)

@@ -318,7 +318,8 @@ def test_errors():
     assert run("--", "./absent").returncode == 127
     assert run("--report", "absent/r.txt", "--", "touch", "ran").returncode == 4
     assert not os.path.exists("ran")
-    for words in ([], ["a.ttape", "--", "true"], ["--report", "r.txt", "a.ttape"]):
+    for words in ([], ["a.ttape", "--", "true"], ["--report", "r.txt", "a.ttape"],
+                  ["--decode-fds", "--", "true"]):
         assert run(*words).returncode == 2, words
     for option in ("--own", "--api"):  # before the command runs
         done = run(option, "(", "--", "touch", "ran")

@@ -349,7 +349,7 @@ static int check_options(const struct options *options, const struct tool_dump_f
         return tool_usage("dump",
                           "--open goes without --events, --follow, threads, processes and streams");
     if (options->follow && tool_filter_is_given(&options->kept))
-        return tool_usage("dump", "--filter, --below and --no-below go without --follow");
+        return tool_usage("dump", "--filter, --on, --below and --no-below go without --follow");
     if (options->follow && (options->wishes.last.given || options->wishes.min_time.given))
         return tool_usage("dump", "--last and --min-time go without --follow");
     return TOOL_OK;

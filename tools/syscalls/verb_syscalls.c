@@ -495,7 +495,8 @@ static int check_options(struct options *options)
     if (options->summary && strcmp(by, "call") != 0)
         return tool_usage("syscalls", "--summary is of calls");
     if (options->interval.given && tool_filter_is_given(&options->kept))
-        return tool_usage("syscalls", "--filter, --below and --no-below go without --interval");
+        return tool_usage("syscalls",
+                          "--filter, --on, --below and --no-below go without --interval");
     if (options->interval.given && options->list)
         return tool_usage("syscalls", "--interval is for tables; it does not go with --list");
     return TOOL_OK;

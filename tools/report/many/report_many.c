@@ -14,12 +14,13 @@
 /* What only the traces themselves can tell. */
 static const char *needs_traces(const struct options *options)
 {
-    return options->choice.time.given             ? "--time"
-           : tool_choice_names(&options->choice)  ? "a choice of threads"
-           : options->below != NULL               ? "--below"
-           : tool_filter_is_given(&options->kept) ? "--filter"
-           : tool_report_names_idle(options)      ? "--idle"
-                                                  : NULL;
+    return options->choice.time.given            ? "--time"
+           : tool_choice_names(&options->choice) ? "a choice of threads"
+           : options->below != NULL              ? "--below"
+           : options->kept.count > 0             ? "--filter"
+           : options->kept.trigger_count > 0     ? "--on"
+           : tool_report_names_idle(options)     ? "--idle"
+                                                 : NULL;
 }
 
 /* What is asked of one trace only. */
