@@ -12,7 +12,7 @@ import tempfile
 
 BIN = os.environ["TTAPE_BIN"]
 VECTOR = str(pathlib.Path(os.environ["TTAPE_SRC"]) / "spec" / "vectors" / "value-names.ttape")
-FIELDS = VECTOR.replace("names", "fields")
+FIELDS = VECTOR.replace("value-names", "value-fields")
 PAINT = 'paint(path="/a", color=GREEN) = -3'
 ODD = "odd(flags=READ|SYNC, more=9, key=97 'a', at=0x1f00, is_last=true, 7, 8)"
 ODD_RESULT = " = 0x1f00, is_last=true, 7"

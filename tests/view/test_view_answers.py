@@ -8,8 +8,8 @@ from pathlib import Path
 
 from view_model import SOURCE, compare_all
 
-# But for overviews that say something else than what they are of: verify finds these, and only who
-# reads partitions in place of overviews answers right.
+# Vectors are left out whose overviews say something else than what they are of: verify finds these,
+# and only who reads partitions in place of overviews answers right.
 VECTORS = sorted(path for path in Path(SOURCE, "spec", "vectors").glob("*.ttape")
                  if not path.name.startswith("ovr-"))
 NAMED = [path for path in VECTORS if not any(c.isdigit() for c in path.stem)]
