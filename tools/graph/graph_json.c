@@ -70,7 +70,7 @@ static void put_ends(struct tool_json *json, const ttape_graph_counts *counts)
         tool_json_number(json, "late_ends", counts->late_count);
 }
 
-/* Of single calls; null: none has both ends. */
+/* Times are those of single calls; null: none has both ends. */
 static void put_times(struct tool_json *json, const ttape_graph_times *times)
 {
     if (times->count == 0) {

@@ -208,7 +208,7 @@ static void put_numbers(struct tool_output *out, ttape_string bytes, uint64_t co
     tool_output_text(out, count > MOST ? ", ...]" : "]");
 }
 
-/* Of a pipe, of sockets. */
+/* Both are ends of a pipe, or sockets. */
 static void put_descriptors(struct tool_output *out, const struct tool_part *part,
                             ttape_string bytes)
 {

@@ -1,6 +1,6 @@
-/* Which code met the fault: a core file has the instruction's address, the trace has where modules
- * were, and the module's own file, of the same build, has names and lines. Code that was moved for
- * recording is no module's. */
+/* Three files know the code that met a fault: a core file has the instruction's address, the trace
+ * has where modules were, and the module's own file, of the same build, has names and lines. Code
+ * that was moved for recording is no module's. */
 #include <string.h>
 
 #include "program/symbols/symbols.h"
@@ -20,7 +20,7 @@ static bool find_module(const struct tool_last *last, uint32_t process, ttape_mo
     return false;
 }
 
-static void copy(char *to, size_t room, ttape_string text)
+static void copy_text(char *to, size_t room, ttape_string text)
 {
     size_t size = text.size_bytes < room ? text.size_bytes : room - 1;
     if (size > 0)
@@ -50,8 +50,8 @@ bool tool_last_core_place(const struct tool_last *last, const ttape_last_thread 
         tool_elf_address_in_module(head, module.start, last->core.code, &query.elf_address) &&
         tool_symbols_find(symbols, asked, &query, &found);
     if (is_found) {
-        copy(place->function, sizeof place->function, found.name);
-        copy(place->file, sizeof place->file, found.file);
+        copy_text(place->function, sizeof place->function, found.name);
+        copy_text(place->file, sizeof place->file, found.file);
         place->line = found.line;
     }
     tool_symbols_close(symbols);

@@ -48,7 +48,7 @@ static void put_processes(struct tool_last *last, struct tool_json *json)
     tool_json_end(json, ']');
 }
 
-/* What was called, and what made the call, that has no time of its own. */
+/* Inlined functions are frames that have no time of their own. */
 static void put_inlined(struct tool_last *last, struct tool_json *json,
                         const ttape_last_thread *thread, uint32_t at)
 {

@@ -71,7 +71,7 @@ static void put_frame(struct tool_last *last, struct tool_output *out,
                        name != NULL ? name : "");
 }
 
-/* What is around the frame before the next one that is recorded. */
+/* Inlined functions are around the frame, before the next one that is recorded. */
 static void put_inlined(struct tool_last *last, struct tool_output *out,
                         const ttape_last_thread *thread, uint32_t at)
 {

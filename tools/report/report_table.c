@@ -378,7 +378,7 @@ static void put_hook_note(const struct printing *print)
                            view->hook.hook_ns);
 }
 
-/* Functions that were called before, and not since. */
+/* A row has no calls where its functions were called before, and not since. */
 static void put_running(const struct printing *print)
 {
     const struct tool_report_row *rows = print->view->rows;

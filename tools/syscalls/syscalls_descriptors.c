@@ -68,7 +68,7 @@ static uint32_t *place_of(struct tool_sys_descriptors *known, uint32_t process, 
                        TOOL_SYS_NO_FILE);
 }
 
-/* Its process's, or what a process had it as that started this one. */
+/* A process has its own, or the one that a process had which started it. */
 static uint32_t file_of(struct tool_sys *view, struct tool_sys_descriptors *known, uint32_t process,
                         int32_t descriptor)
 {
@@ -154,7 +154,7 @@ static bool begins(const char *name, const char *start)
     return strncmp(name, start, strlen(start)) == 0;
 }
 
-/* What calls make that open no file: as this begins, and as /proc has it. */
+/* Calls whose names begin so open no file: they make what /proc calls so. */
 static const struct {
     const char *call, *kind;
 } made[] = {{"socket", "socket"},
@@ -167,7 +167,7 @@ static const struct {
             {"inotify_init", "anon_inode:inotify"},
             {"memfd_create", "memfd"}};
 
-/* O_CLOEXEC and its like, which flags of a call have. */
+/* Flags of a call may have O_CLOEXEC, or its like. */
 static uint32_t unshared(const struct tool_call_values *call)
 {
     const char *letters = tool_kernel_letters(call);
@@ -191,7 +191,7 @@ static bool is_copy(const char *name, const struct tool_call_values *call)
     return call->argument_count > 1 && (what == F_DUPFD || what == F_DUPFD_CLOEXEC);
 }
 
-/* Two that a call has filled in: of a pipe, of sockets. */
+/* A call has filled in two: of a pipe, of sockets. */
 static void follow_pair(struct tool_sys_descriptors *known, uint32_t process, const char *kind,
                         const struct tool_call_values *call)
 {

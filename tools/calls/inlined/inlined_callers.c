@@ -75,7 +75,7 @@ static void take_name(void *context, const struct tool_symbols_inlined *found)
     pair->names[pair->count++] = escape(inlined, found->name);
 }
 
-/* What is asked of the caller's file; false: there is nothing to ask. */
+/* The question to the caller's file is made here; false: there is nothing to ask. */
 static bool make_question(const struct tool_elf_head *head, const ttape_module *module,
                           const ttape_site *caller, const ttape_site *callee,
                           struct tool_symbols_between *between)
@@ -121,7 +121,6 @@ char *const *tool_inlined_between(struct tool_inlined *inlined, uint32_t caller,
             ttape_reader_get_site(inlined->reader, callee, &sites[1]) == TTAPE_OK &&
             sites[0].kind == TTAPE_SITE_FUNCTION && sites[1].kind == TTAPE_SITE_FUNCTION)
             ask(inlined, &sites[0], &sites[1]);
-        *number = (uint32_t)inlined->count - 1;
     }
     *count = (uint32_t)inlined->pairs[*number].count;
     return inlined->pairs[*number].names;

@@ -17,8 +17,8 @@ struct tool_inlined;
 struct tool_inlined *tool_inlined_open(const ttape_reader *reader, enum tool_name_style style);
 void tool_inlined_close(struct tool_inlined *inlined);
 
-/* Between two functions of a stack, by their sites: outermost first, escaped; they live until
- * close. *count 0: none, or it is not known. */
+/* Names of inlined functions between two of a stack, which are given by their sites, come outermost
+ * first, and escaped; they live until close. *count 0: none, or it is not known. */
 char *const *tool_inlined_between(struct tool_inlined *inlined, uint32_t caller, uint32_t callee,
                                   uint32_t *count);
 

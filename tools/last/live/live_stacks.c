@@ -117,8 +117,8 @@ static void name_code(struct reading *r, struct tool_live_record *record, Dwarf_
         put_line(record, (uint32_t)line, dwarf_linesrc(found, NULL, NULL));
 }
 
-/* Inlined functions first, innermost first: what is the frame's own line is the innermost one's,
- * and each other one is where it calls the one within. */
+/* Inlined functions are sent first, the innermost of all: what is the frame's own line is the
+ * innermost one's, and each other one is where it calls the one within. */
 static void send_inlined(struct reading *r, struct tool_live_record *record, Dwarf_Addr place)
 {
     const char *file;
