@@ -262,8 +262,9 @@ static bool is_long(const struct choosing *c, const struct tool_item *item)
 /* An item is kept with its callers, also where theirs are less: their stacks may be others. */
 static bool is_kept(struct choosing *c, struct tool_item *item, uint64_t times)
 {
-    bool by_time = is_long(c, item) && is_above(&c->by_time, time_of(c->view, item));
-    bool by_busy = is_long(c, item) && is_above(&c->by_busy, item->busy_ns);
+    bool may_be = is_long(c, item),
+         by_time = may_be && is_above(&c->by_time, time_of(c->view, item)),
+         by_busy = may_be && is_above(&c->by_busy, item->busy_ns);
     size_t kept = c->kept;
     keep_largest(c, item, times * item->count);
     return !is_ranked(item) || by_time || by_busy || c->kept > kept;
