@@ -4,10 +4,11 @@
 #define TOOL_DIES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <elfutils/libdw.h>
 
-#define TOOL_DIES_DEPTH_MAX  256u      /* of blocks in one another */
+#define TOOL_DIES_DEPTH_MAX  256u      /* of blocks, or names, in one another */
 #define TOOL_DIE_ORIGINS_MAX 4u        /* declarations behind one another */
 #define TOOL_DIES_MAX        50000000u /* looked at, for a file that says too much */
 
@@ -21,6 +22,21 @@ bool tool_die_has_address(Dwarf_Die *die, unsigned name, Dwarf_Addr *address);
 bool tool_die_has_target(Dwarf_Die *call, Dwarf_Addr *target);
 /* The entry becomes the one that it is another half of; false: it is of none. */
 bool tool_die_go_back(Dwarf_Die *die);
+
+/* The first entry in another one, and the one behind it there; false: there is none, or as many
+ * were looked at as may be. */
+static inline bool tool_die_first(Dwarf_Die *parent, Dwarf_Die *first, uint32_t *left)
+{
+    bool may = *left != 0 && dwarf_child(parent, first) == 0;
+    *left -= may;
+    return may;
+}
+static inline bool tool_die_next(Dwarf_Die *die, uint32_t *left)
+{
+    bool may = *left != 0 && dwarf_siblingof(die, die) == 0;
+    *left -= may;
+    return may;
+}
 
 /* Called for each entry; false ends the walk. */
 typedef bool (*tool_die_look)(void *context, Dwarf_Die *unit, Dwarf_Die *die);

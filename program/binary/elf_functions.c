@@ -147,18 +147,15 @@ static void read_pieces(struct tool_elf_functions *functions, struct unit *unit,
                         uint32_t depth)
 {
     Dwarf_Die die;
-    if (depth == TOOL_DIES_DEPTH_MAX || dwarf_child(parent, &die) != 0)
-        return;
-    do {
+    uint32_t *left = &functions->dies_left;
+    bool goes_on = depth < TOOL_DIES_DEPTH_MAX && tool_die_first(parent, &die, left);
+    for (; goes_on; goes_on = tool_die_next(&die, left)) {
         int tag = dwarf_tag(&die);
-        if (functions->dies_left == 0)
-            return;
-        functions->dies_left--;
         if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram)
             add_pieces(unit, &die, tag == DW_TAG_inlined_subroutine, depth);
         if (tool_die_holds_code(tag))
             read_pieces(functions, unit, &die, depth + 1);
-    } while (dwarf_siblingof(&die, &die) == 0);
+    }
 }
 
 static int compare_pieces(const void *a, const void *b)

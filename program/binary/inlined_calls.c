@@ -35,13 +35,9 @@ static bool find_function(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *function,
                           uint32_t *left)
 {
     Dwarf_Die die;
-    if (depth == TOOL_DIES_DEPTH_MAX || dwarf_child(parent, &die) != 0)
-        return false;
-    do {
+    bool goes_on = depth < TOOL_DIES_DEPTH_MAX && tool_die_first(parent, &die, left);
+    for (; goes_on; goes_on = tool_die_next(&die, left)) {
         int tag = dwarf_tag(&die);
-        if (*left == 0)
-            return false;
-        --*left;
         if (tag == DW_TAG_subprogram && dwarf_haspc(&die, pc) > 0) {
             *function = die;
             return true;
@@ -49,7 +45,7 @@ static bool find_function(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *function,
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
             tool_die_holds_code(tag) && find_function(&die, pc, function, depth + 1, left))
             return true;
-    } while (dwarf_siblingof(&die, &die) == 0);
+    }
     return false;
 }
 
@@ -165,13 +161,9 @@ static void take_call(struct looking *looking, Dwarf_Die *call)
 static void look_for_calls(struct looking *looking, Dwarf_Die *parent, unsigned depth)
 {
     Dwarf_Die die;
-    if (depth == TOOL_DIES_DEPTH_MAX || dwarf_child(parent, &die) != 0)
-        return;
-    do {
+    bool goes_on = depth < TOOL_DIES_DEPTH_MAX && tool_die_first(parent, &die, &looking->left);
+    for (; goes_on; goes_on = tool_die_next(&die, &looking->left)) {
         int tag = dwarf_tag(&die);
-        if (looking->left == 0)
-            return;
-        looking->left--;
         bool is_call = tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
         int kind = is_call ? kind_of(looking, &die) : OTHER;
         looking->is_named |= kind == NAMED;
@@ -179,7 +171,7 @@ static void look_for_calls(struct looking *looking, Dwarf_Die *parent, unsigned 
             take_call(looking, &die);
         if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block)
             look_for_calls(looking, &die, depth + 1);
-    } while (dwarf_siblingof(&die, &die) == 0);
+    }
 }
 
 static bool has_all_calls(Dwarf_Die *function)

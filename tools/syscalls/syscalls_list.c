@@ -204,7 +204,8 @@ static bool makes_pair(const struct tool_call_values *words)
            words->number == KERNEL_CALL_SOCKETPAIR;
 }
 
-/* Behind a call's arguments and in front of what it returns: descriptors are what it made them. */
+/* Descriptors change behind a call's arguments, which are of the old ones, and in front of its
+ * result. */
 static void follow(struct tool_sys *view, const struct decoding *decoding, const ttape_call *call,
                    const struct tool_call_values *words)
 {

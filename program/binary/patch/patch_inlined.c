@@ -73,7 +73,8 @@ static bool add_copy(struct tool_patch *patch, const struct tool_patch_copy *cop
     size_t range = tool_code_function_at(patch->code, copy->entry);
     if (range == patch->code->function_count || patch->parts[range].owner == TOOL_PATCH_NOBODY)
         return true;
-    /* A copy is named by the byte behind its entry. A mark there would be in the copy's window. */
+    /* A copy is named by the byte behind its entry: a mark that stands there would have its name,
+     * and its window the copy's bytes. */
     size_t named = patch->function_count;
     if (named > 0 && added.start == patch->functions[named - 1].start)
         return true;

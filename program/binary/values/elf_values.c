@@ -7,12 +7,11 @@
 
 #include <dwarf.h>
 
+#include "program/binary/dies.h"
 #include "program/binary/values/value_type.h"
 #include "program/process/child.h"
 
-#define DEPTH_MAX 256u      /* of names in one another */
-#define DIES_MAX  50000000u /* looked at, for a file that says too much */
-#define NOWHERE   UINT32_MAX
+#define NOWHERE UINT32_MAX
 
 struct listing {
     const struct tool_elf_module *module;
@@ -210,19 +209,15 @@ static void take_function(struct listing *listing, Dwarf_Die *die)
 static void walk_children(struct listing *listing, Dwarf_Die *parent, unsigned depth)
 {
     Dwarf_Die die;
-    if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
-        return;
-    do {
-        if (listing->dies_left == 0)
-            return;
-        listing->dies_left--;
+    bool goes_on = depth < TOOL_DIES_DEPTH_MAX && tool_die_first(parent, &die, &listing->dies_left);
+    for (; goes_on; goes_on = tool_die_next(&die, &listing->dies_left)) {
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_subprogram && !dwarf_hasattr(&die, DW_AT_declaration))
             take_function(listing, &die);
         else if (tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
                  tag == DW_TAG_class_type)
             walk_children(listing, &die, depth + 1);
-    } while (dwarf_siblingof(&die, &die) == 0);
+    }
 }
 
 void tool_elf_values_list(const struct tool_elf_module *module, tool_elf_take_values take,
@@ -235,7 +230,7 @@ void tool_elf_values_list(const struct tool_elf_module *module, tool_elf_take_va
     listing->module = module;
     listing->take = take;
     listing->context = context;
-    listing->dies_left = DIES_MAX;
+    listing->dies_left = TOOL_DIES_MAX;
     while (dwarf != NULL && listing->dies_left != 0 &&
            dwarf_nextcu(dwarf, offset, &next, &header_bytes, NULL, NULL, NULL) == 0 &&
            next > offset) {

@@ -6,6 +6,7 @@
 
 #include <dwarf.h>
 
+#include "program/binary/dies.h"
 #include "program/binary/values/value_type.h"
 
 #define FIELDS_MAX   16u  /* of a value */
@@ -253,16 +254,13 @@ static void add_member(struct fields *f, Dwarf_Die *member, const struct within 
 static void add_members(struct fields *f, Dwarf_Die *type, const struct within *within)
 {
     Dwarf_Die die;
-    if (within->depth == DEPTH_MAX || is_of_standard_library(type) || dwarf_child(type, &die) != 0)
-        return;
-    do {
+    bool goes_on = within->depth < DEPTH_MAX && !is_of_standard_library(type) &&
+                   tool_die_first(type, &die, &f->dies_left);
+    for (; goes_on; goes_on = tool_die_next(&die, &f->dies_left)) {
         int tag = dwarf_tag(&die);
-        if (f->dies_left == 0)
-            return;
-        f->dies_left--;
         if (tag == DW_TAG_member || tag == DW_TAG_inheritance)
             add_member(f, &die, within);
-    } while (dwarf_siblingof(&die, &die) == 0);
+    }
 }
 
 uint32_t tool_value_add_fields(Dwarf_Die *type, struct tool_elf_value *values, uint32_t base,
