@@ -168,7 +168,7 @@ static ttape_status read_partition(struct duck_scan *scan, ttape_error *err)
     return status == TTAPE_END ? TTAPE_OK : status;
 }
 
-/* Of a damaged one it is not known. */
+/* What a damaged partition has is not known. */
 static ttape_status put_counted(struct duck_scan *scan, struct duck_rows *rows, unsigned place,
                                 const uint64_t *counted, ttape_error *err)
 {

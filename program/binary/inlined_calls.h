@@ -18,7 +18,7 @@ uint32_t tool_die_inlined_at(Dwarf_Die *function, Dwarf_Addr pc,
                              Dwarf_Die inlined[TOOL_INLINED_MOST]);
 /* The line and file of the call that an inlined function stands for; 0, NULL: not known. */
 uint32_t tool_die_call_line(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file);
-/* As it is linked; NULL: it has none. */
+/* Its name is the linked one; NULL: it has none. */
 const char *tool_die_linked_name(Dwarf_Die *die);
 
 /* A call of one function by another one, which stands in the file. */

@@ -313,7 +313,7 @@ struct calling {
     const char *name;
 };
 
-/* Behind a point compilers say what they made of a function. */
+/* Compilers say behind a point what they made of a function. */
 static bool is_name(const char *symbol, const char *name)
 {
     size_t size = strlen(name);

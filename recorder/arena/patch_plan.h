@@ -89,7 +89,7 @@ enum ttp_patch_kind {
     TTP_PATCH_MARK = 7       /* of a plan of copies: a static probe */
 };
 
-/* Of a plan of copies. */
+/* A plan of copies has these kinds. */
 static inline bool ttp_is_copy(uint32_t kind)
 {
     return kind == TTP_PATCH_INLINED || kind == TTP_PATCH_MARK;

@@ -1,5 +1,5 @@
-/* Of a recording that is to end at a size or a time: when that is reached, and what of the records
- * that come later still goes into the trace. */
+/* A recording may be told to end at a size or a time: this finds when that is reached, and what of
+ * the records that come later still goes into the trace. */
 #include "recorder/arena/record.h"
 #include "recorder/state/recording_internal.h"
 

@@ -13,7 +13,7 @@ struct ttp_encode;
 #define TTP_REFUSED_NAME "change.refused"
 #define TTP_CHANGE_BYTES (2 * (TTAPE_FILTER_MAX_BYTES + 2u))
 
-/* At a flush, in the encoding thread. */
+/* The encoding thread changes rules at a flush. */
 ttape_status ttp_rules_change(struct ttp_encode *e, ttape_error *err);
 
 #endif

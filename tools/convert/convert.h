@@ -56,7 +56,7 @@ extern const struct tool_converter tool_converter_ctf;    /* with babeltrace2 */
  * that is known. */
 int tool_conversion_refuse(const struct tool_conversion *conversion);
 
-/* For probes: whether the first bytes can be text, which has no zero byte; and their next line,
+/* Probes ask whether the first bytes can be text, which has no zero byte, and for their next line,
  * from offset *at on, which moves behind it: as much of it as `room` takes, with a zero. False:
  * there is none. */
 bool tool_conversion_is_text(const struct tool_conversion *conversion);

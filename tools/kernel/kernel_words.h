@@ -39,7 +39,7 @@ bool tool_kernel_has_descriptor(const struct tool_call_values *call, int32_t des
 
 /* One argument, by its letter (kernel_calls.h). */
 void tool_kernel_put_number(struct tool_output *out, char letter, uint64_t value);
-/* Behind the number of a descriptor what it is, where that is asked for. */
+/* What a descriptor is stands behind its number, where that is asked for. */
 void tool_kernel_put_descriptor(struct tool_output *out, const struct tool_call_values *call,
                                 int32_t descriptor);
 /* "(AT_FDCWD, ...)"; nothing where no arguments were recorded. */

@@ -1,5 +1,5 @@
-/* As in sections 2 and 3 of the manual. Functions without parameters are not here. Behind a slash
- * stands the letter whose words a parameter has (kernel_calls.h). */
+/* Names are as in sections 2 and 3 of the manual. Functions without parameters are not here. Behind
+ * a slash stands the letter whose words a parameter has (kernel_calls.h). */
 #include <string.h>
 
 #include "base/text.h"

@@ -4,12 +4,12 @@
 
 #include <tracetape/types.h>
 
-/* Of those parameters that are recorded (recorder/arena/prototypes.h), parted by blanks, and behind
+/* Names of parameters that are recorded (recorder/arena/prototypes.h), parted by blanks, and behind
  * a slash the letter of those that have words; NULL: not one of these functions. */
 const char *tool_parameter_names(ttape_string function);
 /* Where a name stands among such names; TTAPE_NONE: it does not. */
 uint32_t tool_parameter_number(const char *names, ttape_string name);
-/* Of the first of such names; 0: it has none. */
+/* The letter of the first of such names; 0: it has none. */
 char tool_parameter_letter(const char *names);
 
 #endif

@@ -250,7 +250,7 @@ static bool is_absent(const ttape_value *value)
     return value->type == TTAPE_VALUE_BYTES && value->bytes.size_bytes == 0;
 }
 
-/* Of a structure its fields say all; of what points to one, where it is, too. */
+/* A structure is all said by its fields; what points to one says where it is, too. */
 static bool is_structure(const ttape_value *value, const ttape_value_name *name)
 {
     ttape_string type = name != NULL ? name->type : (ttape_string){"", 0};

@@ -51,7 +51,7 @@ struct tool_marks {
  * Close it in any case. */
 bool tool_marks_open(struct tool_marks *marks, const char *path);
 void tool_marks_close(struct tool_marks *marks);
-/* Of one of them; symbols are looked up in the file. */
+/* Finds where the values of one mark are; symbols are looked up in the file. */
 uint32_t tool_marks_values(const struct tool_marks *marks, const struct tool_mark *mark,
                            struct ttp_mark_value values[TTP_MARK_VALUES_MAX]);
 

@@ -60,7 +60,7 @@ static bool is_declared_string(Dwarf_Die *type)
     return is_known;
 }
 
-/* By the layout of GNU's library; 0: it is none of them. */
+/* Objects are as GNU's library lays them out; 0: it is none of them. */
 static uint8_t object_of(Dwarf_Die *type)
 {
     const char *name = dwarf_diename(type);

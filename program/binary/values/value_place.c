@@ -201,8 +201,8 @@ static bool classes_of(Dwarf_Die *type, struct classes *c)
     return !c->is_unknown;
 }
 
-/* On the stack, where it is recorded by its address, or as the word that it is. Of long double the
- * address is where it is read. */
+/* A value on the stack is recorded by its address, or as the word that it is; a long double is read
+ * at its address. */
 static bool pass_in_memory(struct tool_value_registers *used, uint64_t size, bool is_wide,
                            struct ttp_value_place *place)
 {

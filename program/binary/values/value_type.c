@@ -240,7 +240,7 @@ static void describe_enumeration(Dwarf_Die *type, struct tool_elf_value *value)
     }
 }
 
-/* As x87 has it: in 16 bytes. */
+/* A long double is as x87 has it: in 16 bytes. */
 static bool is_long_double(Dwarf_Die *type)
 {
     const char *name = dwarf_diename(type);

@@ -1,4 +1,4 @@
-/* Between the parts of the converter for the text of the kernel's tracer (tracefs, trace-cmd):
+/* The converter for the text of the kernel's tracer (tracefs, trace-cmd) has two parts:
  *
  *   ftrace_line.c      a line --> thread, time, what happened, texts of its fields
  *   convert_ftrace.c   lines --> calls and markers --> the writer */

@@ -24,7 +24,7 @@ static ttape_string trim(const char *from, const char *to)
     return (ttape_string){from, (size_t)(to - from)};
 }
 
-/* At most 18 digits. Returns their end, or NULL. */
+/* A number has at most 18 digits. Returns their end, or NULL. */
 static const char *read_number(const char *at, uint64_t *number)
 {
     size_t size = strspn(at, DECIMAL);

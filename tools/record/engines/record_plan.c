@@ -385,7 +385,7 @@ static void put_module(const struct planned *planned, struct tool_json *json)
     tool_json_end(json, '}');
 }
 
-/* Of one module, or of those that patterns of modules choose. */
+/* One module is printed, or those that patterns of modules choose. */
 struct printing {
     struct tool_record_patch *patch;
     struct tool_output out;

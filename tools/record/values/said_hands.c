@@ -63,7 +63,7 @@ static void put_said(struct list *into, const struct tool_record_hand *hand, uin
                            : (ttape_string){nameless, sizeof nameless});
 }
 
-/* Of both ends: what a counter stands at there. It is behind all that has fields. */
+/* A counter is read at both ends of a call. It stands behind all that has fields. */
 static void put_counters(struct list *into, const struct tool_record_hand *hand, uint32_t most)
 {
     for (uint32_t i = 0; i < TTP_VALUE_COUNTERS; i++)
