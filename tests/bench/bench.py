@@ -12,6 +12,7 @@ from pathlib import Path
 
 import measure
 import recordings
+import sections_attach
 import sections_blocks
 import sections_columns
 import sections_context
@@ -60,6 +61,7 @@ SECTIONS = {  # name: generator of rows
     "contexts": sections_contexts.contexts,
     "search": sections_search.search,
     "syscalls": sections_syscalls.syscalls,
+    "attach": sections_attach.attach,
     "patch": sections_patch.patch,
     "filters": sections_patch.filters,
     "instructions": sections_instructions.instructions,
