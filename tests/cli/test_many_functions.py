@@ -2,6 +2,7 @@
 """W25: more different functions than fit into the memory that a verb may take by default. It reads
 them with --memory; without, each that cannot says so, in less than that. `test_many_functions.py
 [COUNT]`; the slow form has ten million."""
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +19,9 @@ VERBS = [["info"], ["verify"], ["dump", "--limit", "2"], ["tree"], ["report", "-
          ["export", "--format", "callgrind"], ["export", "--format", "folded"]]
 WRITING = ("cut", "merge", "recover", "symbolize")  # the bound is of what they read
 ALWAYS = {"info", "verify", "dump", "tree", "recover"}  # that many are read by default
+# Verbs that refuse are given more: in the gate those whose answer is read, and one that writes.
+FREELY = {verb[0] for verb in VERBS} if os.environ.get("TTAPE_THOROUGH") == "1" else \
+    {"report", "info", "cut"}
 HINT = b"--memory allows more"
 LIMIT = "16G" if COUNT > 1_000_000 else "2G"
 
@@ -43,7 +47,7 @@ def short_of_memory(folder):
     """What is being looked at stays, however little memory there is for what is asked beside it."""
     trace, out = Path(folder, "short.ttape"), Path(folder, "short.out")
     convert(trace, 20_000, lambda i: (1, f"f_{i:x}"))
-    for kib in range(1000, 14_000, 4_000 if bounded.SANITIZED else 1_000):
+    for kib in range(1000, 14_000, 1_000 if "merge" in FREELY else 3_000):
         bounded.run("verify", trace, "--memory", f"{kib}K", good=(0, 1))
         bounded.run("recover", trace, "-q", "-f", "-o", out, "--memory", f"{kib}K", good=(0, 3))
 
@@ -79,7 +83,9 @@ def main():
                 assert HINT in ended.err and not ended.out, str(ended)
             assert ended.status == 0 or COUNT > 300_000 or verb[0] not in ALWAYS, str(ended)
             assert not (ended.status and (trace.parent / "out.ttape").exists()), str(ended)
-            said = ended.out if ended.status == 0 else freely(words_of(verb, trace))
+            said = ended.out
+            if ended.status and verb[0] in FREELY:
+                said = freely(words_of(verb, trace))
             if verb[0] == "report":
                 rest = re.search(rb"(\d+) more rows", said)
                 assert rest and int(rest[1]) == COUNT - 2, said[-300:]

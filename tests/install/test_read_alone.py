@@ -18,9 +18,8 @@ COMPILER = os.environ.get("TTAPE_CC") or "cc"
 
 def sources_that_need(objects):
     """Of the objects of the usual build."""
-    for path in objects:
-        if read_alone.unwanted([path]):
-            yield SOURCE / re.sub(r".*\.dir/(.*)\.o$", r"\1", path)
+    for line in read_alone.unwanted(objects):
+        yield SOURCE / re.sub(r".*\.dir/(.*)\.o(\[.*)?: needs .*$", r"\1", line)
 
 
 def main():
