@@ -207,8 +207,9 @@ def check_strangers(checks, folder, trace, other):
         checks.equal([a[0] for a in said], [NO], f"the name {name!r} is refused")
     checks.equal(ask(receiver, hello("v.ttape", header, version=2))[0][2],
                  "this receiver knows version 1 of sending only", "another version")
+    right = hello("a.ttape", header)
     for data_sent in (b"GET / HTTP/1.1\r\n\r\n", HELLO + bytes(300),
-                      hello("a.ttape", header)[:-1] + b"\0",
+                      right[:-1] + bytes([right[-1] ^ 1]),
                       hello("a.ttape", header, claimed=60_000), hello("a.ttape", header) + b"x"):
         checks.equal(ask(receiver, data_sent)[0][0], NO, f"{data_sent[:16]!r} is refused")
     checks.equal(ask(receiver, hello("a.ttape", bytes(64))), [(HAS, 0, "")], "a question")

@@ -34,6 +34,7 @@ static uint64_t answers[ANSWERS];
 static volatile unsigned long done_count, wrong_count;
 
 static bool is_busy, is_stormy;
+static volatile sig_atomic_t is_waiting;
 
 static void end(int number)
 {
@@ -101,6 +102,7 @@ static void *wait_on(void *pipe_end)
     int file = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = (int)(intptr_t)pipe_end};
     (void)epoll_ctl(file, EPOLL_CTL_ADD, (int)(intptr_t)pipe_end, &event);
+    is_waiting = 1;
     while (!is_over) {
         serve(1);
         if (epoll_wait(file, &event, 1, 1000000) < 0 && errno == EINTR)
@@ -284,9 +286,11 @@ int main(int count, char **words)
         if (strcmp(words[i], "threads") == 0)
             for (unsigned j = 0; j < number; j++)
                 begin(serve_on, (void *)(uintptr_t)j);
-        else if (strcmp(words[i], "waits") == 0)
+        else if (strcmp(words[i], "waits") == 0) {
             begin(wait_on, (void *)(intptr_t)ends[0]);
-        else if (strcmp(words[i], "forks") == 0)
+            while (!is_waiting)
+                (void)usleep(100);
+        } else if (strcmp(words[i], "forks") == 0)
             begin(fork_on, NULL);
         else if (strcmp(words[i], "starts") == 0)
             begin(start_on, NULL);
