@@ -188,7 +188,8 @@ def look_at_trace(checks, trace):
 
 def look_at_open_calls(checks, trace, names):
     """Each thread's outermost function was running, also that of one that only waits."""
-    nodes = json.loads(setting.tracetape("tree", "--depth", "1", "--json", trace).out)["nodes"]
+    said = setting.tracetape("tree", "--all", "--depth", "1", "--json", trace).out
+    nodes = json.loads(said)["nodes"]
     for name in names:
         calls = {(node["level"], node.get("was_open"), node["end"]) for node in nodes
                  if node["kind"] == "call" and node["name"] == name}
