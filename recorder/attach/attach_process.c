@@ -208,11 +208,13 @@ static const struct ttp_map *find_own_stack(const struct ttp_attach *a,
                                             const struct ttp_stopped_task *task)
 {
     const struct ttp_map *own = NULL;
-    if ((uint32_t)task->tid != a->options.pid && task->registers.fs_base != 0)
+    if ((uint32_t)task->tid != a->options.pid) {
         own = ttp_maps_at(&a->maps, task->registers.fs_base - 1);
-    for (size_t i = 0; i < a->maps.count && (uint32_t)task->tid == a->options.pid; i++)
-        if (strcmp(a->maps.list[i].path, "[stack]") == 0)
-            own = &a->maps.list[i];
+    } else {
+        for (size_t i = 0; i < a->maps.count; i++)
+            if (strcmp(a->maps.list[i].path, "[stack]") == 0)
+                own = &a->maps.list[i];
+    }
     return own != NULL ? own : ttp_maps_at(&a->maps, task->registers.rsp);
 }
 

@@ -361,7 +361,7 @@ struct ttp_encode {
     struct ttp_output *current;           /* NULL with separate files */
     struct ttp_growing files;             /* char *, finished */
     struct ttp_growing numbers;           /* struct ttp_number: metadata of the caller */
-    uint64_t finished_bytes, overwritten; /* that: events that were recorded and are not kept */
+    uint64_t finished_bytes, overwritten; /* the latter: events, of those that were recorded */
     bool is_full;                   /* the trace has its full size: nothing more goes into it, */
     uint64_t full_ns, little_count; /* from then on, but so many records of new threads */
     uint64_t off_ns;                /* for which threads were seen to be off, added up */
@@ -583,8 +583,8 @@ ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
                                struct ttp_events events, size_t count, ttape_error *err);
 /* After a slot: a checkpoint where one is due (or wanted now), rotation, limits. */
 ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err);
-/* Decodes a slot; of a trace that is full, counts what is in it. */
 void ttp_limits_check(struct ttp_encode *e);
+/* Decodes a slot; of a trace that is full, nearly all is only counted. */
 ttape_status ttp_output_take(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err);
 /* So, at the end, where slots come from the arena itself: what is due after each is done, too. */
 ttape_status ttp_output_take_rest(struct ttp_encode *e, const struct ttp_slot *s, ttape_error *err);

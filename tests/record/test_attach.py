@@ -15,7 +15,7 @@ import setting
 import traces
 
 WORDS = {"threads": ["threads", "3", "waits", "starts"], "forks": ["forks", "threads", "1"],
-         "signals": ["signals", "coroutines", "faults"], "waits": ["threads", "1", "waits"]}
+         "signals": ["signals", "coroutines", "faults"]}
 CYCLES = setting.cut(50, 4)
 KILLS = setting.cut(range(1, 600), ())
 FIRST = setting.cut(["busy"], [])
@@ -212,7 +212,7 @@ def test_cycles(checks, work):
         program = Program(words)
         before = program.state()
         trace = work / f"{name}.ttape"
-        for number in range(CYCLES if name != "waits" else 0):
+        for number in range(CYCLES):
             options = ((), FILTERED, LIBRARY)[number % 3]
             cycle(checks, program, trace, f"{name} {number}", *options,
                   stops=STOPS[number % 3] if name == "forks" else "")
@@ -229,9 +229,18 @@ def test_cycles(checks, work):
         if name == "threads":
             look_at_trace(checks, trace)
             look_at_open_calls(checks, trace, ("main", "serve_on", "wait_on", "start_on"))
-        if name == "waits": # with a size: what comes last is little, and is of the one that waits
-            look_at_open_calls(checks, trace, ("main", "serve_on", "wait_on"))
         checks.equal(program.end(), (0, "right\n", ""), f"{name}: its answers")
+
+
+def test_waits(checks, work):
+    """With a size, which ends it: what comes last is little, and is of the thread that waits."""
+    program, trace = Program(["threads", "1", "waits"]), work / "waits.ttape"
+    before = program.state()
+    done = setting.tracetape("attach", "--max-size", "64K", "-o", trace, program.pid)
+    checks.that(done.status in (0, 3) and b"is as it was" in done.err, f"waits: {done.err}")
+    checks.equal(program.state(), before, "waits: afterwards")
+    look_at_open_calls(checks, trace, ("main", "serve_on", "wait_on"))
+    checks.equal(program.end(), (0, "right\n", ""), "waits: its answers")
 
 
 def library_of(name, source, *flags):
@@ -402,6 +411,7 @@ def main():
         test_refusals(checks, work)
         test_unloaded(checks, work)
         test_first_thread(checks, work)
+        test_waits(checks, work)
         test_storms(checks, work)
         test_cycles(checks, work)
         if KILLS:
