@@ -213,7 +213,6 @@ static bool prepare_stop(struct leaving *l, const struct ttp_stop *stop)
     ttp_maps_free(&l->maps);
     l->may_call = may_call(l->said->pid);
     bool is_known = ttp_maps_read(&l->maps, l->said->pid) &&
-                    ttp_call_places_find(&l->places, &l->maps, stop->memory) &&
                     (l->changes.list != NULL || read_changes(l, stop->memory));
     if (is_known)
         forget_unloaded(l);
@@ -240,8 +239,11 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
         return TTAPE_OK;
     }
     if (is_known && l->said->is_back && l->may_call) {
-        give_pages_back(&stop, l);
-        l->said->is_unmapped = unmap(&stop, l);
+        /* Code that calls are made by may have been patched, too: now it is as it was. */
+        if (ttp_call_places_find(&l->places, &l->maps, stop.memory)) {
+            give_pages_back(&stop, l);
+            l->said->is_unmapped = unmap(&stop, l);
+        }
     } else if (is_known) {
         is_known = put_back(&stop, l);
     }
