@@ -12,6 +12,7 @@
  *     faults       a handler of SIGSEGV, which looks at where it was */
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -34,7 +35,7 @@ static uint64_t answers[ANSWERS];
 static volatile unsigned long done_count, wrong_count;
 
 static bool is_busy, is_stormy;
-static volatile sig_atomic_t is_waiting;
+static sem_t waiting;
 
 static void end(int number)
 {
@@ -102,7 +103,7 @@ static void *wait_on(void *pipe_end)
     int file = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = (int)(intptr_t)pipe_end};
     (void)epoll_ctl(file, EPOLL_CTL_ADD, (int)(intptr_t)pipe_end, &event);
-    is_waiting = 1;
+    (void)sem_post(&waiting);
     while (!is_over) {
         serve(1);
         if (epoll_wait(file, &event, 1, 1000000) < 0 && errno == EINTR)
@@ -278,7 +279,7 @@ int main(int count, char **words)
     (void)signal(SIGTERM, end);
     for (uint64_t i = 0; i < ANSWERS; i++)
         answers[i] = answer(i);
-    if (pipe(ends) != 0)
+    if (pipe(ends) != 0 || sem_init(&waiting, 0, 0) != 0)
         return 2;
     for (int i = 1; i < count; i++) {
         unsigned number = i + 1 < count ? (unsigned)atoi(words[i + 1]) : 0;
@@ -288,8 +289,8 @@ int main(int count, char **words)
                 begin(serve_on, (void *)(uintptr_t)j);
         else if (strcmp(words[i], "waits") == 0) {
             begin(wait_on, (void *)(intptr_t)ends[0]);
-            while (!is_waiting)
-                (void)usleep(100);
+            while (sem_wait(&waiting) != 0)
+                continue;
         } else if (strcmp(words[i], "forks") == 0)
             begin(fork_on, NULL);
         else if (strcmp(words[i], "starts") == 0)
