@@ -92,6 +92,13 @@ ln -s own .tracetape
 status 0 "$T" dump a.ttape
 has err "left alone: it is a link"
 rm .tracetape
+# What needs a value and has none takes no other word for it, of the file or of the command line.
+printf 'report --limit\ndump --function --json\n' >.tracetape
+status 2 "$T" report a.ttape
+has err "^tracetape: option '--limit' needs N"
+status 2 "$T" dump a.ttape
+has err "^tracetape: option '--function' needs REGEX"
+rm .tracetape
 for line in 'dump a.ttape' 'dump -n1' "dump --filter='x" 'cut --output=x' 'dump --force' \
     'receive --listen=0.0.0.0:1' 'recover --clean'; do
     echo "$line" >.tracetape

@@ -101,10 +101,11 @@ static int take_line(struct tool_defaults *defaults, char *line, unsigned number
             return tool_fail("'" NAME "', line %u: '%s' says where something is written, or what "
                              "goes: that is typed; or tracetape --no-defaults VERB",
                              number, word);
-        if (defaults->count == WORDS_MOST)
+        if (defaults->count > 2 * WORDS_MOST)
             return tool_fail("'" NAME "', line %u: there are more than %d options", number,
                              WORDS_MOST);
         defaults->words[defaults->count++] = word;
+        defaults->words[defaults->count++] = defaults->words[0];
     }
     return TOOL_OK;
 }
@@ -129,10 +130,10 @@ static int take_lines(struct tool_defaults *defaults, const char *verb)
 static void say(const struct tool_defaults *defaults)
 {
     size_t size = 1;
-    for (int i = 1; i < defaults->count; i++)
+    for (int i = 1; i < defaults->count; i += 2)
         size += strlen(defaults->words[i]) + 1;
     char *line = tool_allocate(size, 1), *at = line;
-    for (int i = 1; i < defaults->count; i++) {
+    for (int i = 1; i < defaults->count; i += 2) {
         *at++ = ' ';
         at = stpcpy(at, defaults->words[i]);
     }
@@ -143,7 +144,7 @@ static void say(const struct tool_defaults *defaults)
 int tool_defaults_open(struct tool_defaults *defaults, int argc, char **argv)
 {
     *defaults = (struct tool_defaults){.text = read_file()};
-    defaults->words = tool_allocate((size_t)argc + WORDS_MOST + 2, sizeof(char *));
+    defaults->words = tool_allocate((size_t)argc + 2 * WORDS_MOST + 2, sizeof(char *));
     defaults->words[defaults->count++] = argv[0];
     int status = take_lines(defaults, argv[0]);
     if (status == TOOL_OK && defaults->count > 1)

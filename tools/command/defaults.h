@@ -13,7 +13,9 @@
 
 struct tool_defaults {
     char *text;   /* of the file, taken apart */
-    char **words; /* the verb, its options of the file, and then those of the command line */
+    char **words; /* the verb, its options of the file, and then those of the command line; behind
+                     each of the file stands the verb again, the very word, so that the option takes
+                     none of what follows for its value */
     int count;
 };
 

@@ -95,6 +95,7 @@ static const struct tool_option *find_letter(const struct tool_command *command,
 /* The place in a command line. */
 struct place {
     const struct tool_command *command;
+    const char *end; /* the very word behind each option of a project's file */
     char *options;
     int argc, at, operand_count;
     char **argv;
@@ -134,7 +135,7 @@ static int take_option(struct place *line, const struct tool_option *option, con
         return TOOL_OK;
     }
     if (attached == NULL && !is_optional(option)) {
-        if (line->at + 1 >= line->argc)
+        if (line->at + 1 >= line->argc || line->argv[line->at + 1] == line->end)
             return tool_usage(verb, "option '--%s' needs %s", option->name, option->argument);
         attached = line->argv[++line->at];
     }
@@ -239,10 +240,13 @@ enum tool_parsed tool_options_parse(const struct tool_command *command, int argc
         *status = print_help(command);
         return TOOL_PARSED_HELP;
     }
-    struct place line = {.command = command, .options = options, .argc = argc, .argv = argv};
+    struct place line = {
+        .command = command, .end = argv[0], .options = options, .argc = argc, .argv = argv};
     bool ended = false;
     for (line.at = 1; line.at < argc && *status == TOOL_OK; line.at++) {
         char *word = argv[line.at];
+        if (word == line.end)
+            continue;
         if (ended || word[0] != '-' || word[1] == '\0') {
             argv[line.operand_count++] = word;
             ended |= command->runs_command;
