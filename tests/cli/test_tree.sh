@@ -355,6 +355,23 @@ for events in 2 3 1000; do
     grep -q 'thread 1 ' out && fail "--thread shows another one"
     status 0 "$T" tree --stream 0 --min-time 0 mixed.ttape
 done
+# Where calls are folded, those that are open at the end are told.
+awk 'BEGIN { print 0, "1 enter main"
+    for (i = 1; i < 9; i++) { print i * 10, "1 enter step"; if (i < 8) print i * 10 + 5, "1 exit" }
+    print 99, "1 enter last"; print 100, "1 exit" }' >left.txt
+for events in 3 1000; do
+    status 0 "$T" convert left.txt -o left.ttape --partition-events $events --force
+    status 0 "$T" tree --full --fold --min-time 0 left.ttape
+    has out ' main +\[open at the end\]$'
+    has out ' step x 7$'
+    has out ' step +\[open at the end\]$'
+done
+sed '/last/d; $d' left.txt >same.txt
+status 0 "$T" convert same.txt -o same.ttape
+status 0 "$T" tree --full --fold --min-time 0 same.ttape
+has out ' step x 8  \[1 open at the end\]$'
+status 0 "$T" tree --full --fold --min-time 0 --json same.ttape
+has out '"open_frames": 1,'
 check_python <<'END'
 from tree import *
 top, _ = tree("mixed.ttape", "--full", "--min-time", "0", "--thread", "1")

@@ -60,6 +60,7 @@ void tool_item_sum(struct tool_item *to, const struct tool_item *from)
     add_time(&to->time_ns, from->time_ns);
     to->is_cut = to->is_cut || from->is_cut;
     to->deeper = to->deeper || from->deeper;
+    to->open_count += from->open_count;
     add_time(&a->time_ns, b->time_ns);
     add_time(&a->self_ns, b->self_ns);
     add_time(&a->rest_ns, b->rest_ns);
@@ -148,7 +149,10 @@ static void open_part(struct building *b, struct tool_item *parent, const ttape_
 static void add_child(struct building *b, struct tool_item *parent, const ttape_node *node)
 {
     struct tool_tree *view = b->view;
-    struct tool_item item = {.kind = TOOL_ITEM_NODE, .node = *node, .count = 1};
+    struct tool_item item = {.kind = TOOL_ITEM_NODE,
+                             .node = *node,
+                             .count = 1,
+                             .open_count = node->end == TTAPE_NODE_OPEN};
     if (!tool_tree_cut(view, &item))
         return;
     if (node->id.kind == TTAPE_NODE_PART) {

@@ -73,6 +73,8 @@ static void put_times(struct printing *print, const struct tool_item *item)
         if (node->frame_kind == TTAPE_EVENT_OPEN)
             tool_json_bool(json, "was_open", true);
         tool_json_text(json, "end", ends[node->end < 6 ? node->end : 0]);
+        if (item->open_count > 0)
+            tool_json_number(json, "open_frames", item->open_count);
         tool_json_number(json, "end_most_ns", node->end_most_ns);
     }
     if (item->kind == TOOL_ITEM_NODE && !item->is_cut) {

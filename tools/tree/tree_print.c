@@ -77,8 +77,9 @@ static size_t put_stream(struct printing *print, char *at, size_t size_bytes, ui
 }
 
 static size_t put_end(const struct tool_tree *view, char *at, size_t size_bytes,
-                      const ttape_node *node)
+                      const struct tool_item *item)
 {
+    const ttape_node *node = &item->node;
     char text[64] = "";
     size_t size = 0;
     if (node->frame_kind == TTAPE_EVENT_OPEN)
@@ -93,6 +94,10 @@ static size_t put_end(const struct tool_tree *view, char *at, size_t size_bytes,
         snprintf(text, sizeof(text), "  [end not read: --open]");
     else if (node->end == TTAPE_NODE_HIDDEN)
         snprintf(text, sizeof(text), "  [ends in partition %" PRIu32 "]", node->last_partition);
+    size += put_text(at + size, size_bytes - size, text);
+    if (node->end == TTAPE_NODE_OPEN || item->open_count == 0)
+        return size;
+    snprintf(text, sizeof(text), "  [%" PRIu64 " open at the end]", item->open_count);
     return size + put_text(at + size, size_bytes - size, text);
 }
 
@@ -154,7 +159,7 @@ static size_t put_frame(struct printing *print, char *at, size_t size_bytes,
         snprintf(number, sizeof(number), " (stack %" PRIu32 ")", node->stack);
         size += put_text(at + size, size_bytes - size, number);
     }
-    size += put_end(print->view, at + size, size_bytes - size, node);
+    size += put_end(print->view, at + size, size_bytes - size, item);
     if (item->deeper)
         size += put_text(at + size, size_bytes - size, "  ...");
     return size;

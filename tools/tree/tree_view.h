@@ -58,6 +58,7 @@ struct tool_item {
     bool deeper;          /* has children that --depth, or the bound of work, leaves out */
     bool repeats;         /* tree_fold.c: can be equal to others */
     bool is_sum;          /* of several */
+    uint64_t open_count;  /* calls of it that are open at the end */
     bool is_apart;        /* tree_fold.c: others stand between those that it counts */
     int64_t busy_ns;      /* tree_choose.c: of its time, what is not in waiting functions */
     bool is_shell;        /* only on the way to what was opened: nothing but its name is known */
