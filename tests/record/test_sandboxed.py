@@ -2,10 +2,25 @@
 """A program that is started under a filter of system calls, which ends it for what it does not need
 itself, lives as without the recorder and is recorded, whether it may wait for room or not; so does
 one that sets a filter itself."""
+import re
+from pathlib import Path
+
 import setting
 import traces
 
 CALLS = 200_000
+
+
+def check_values(checks, work):
+    """Values that lie in memory are not read under a filter that forbids it."""
+    program, trace = setting.build("p_sandboxed.c", log=False, hooks=False), Path(work, "v.ttape")
+    done = setting.run(setting.record_words(trace, [program, "later", "10"], "--patch", "^wide$",
+                                            "--args"))
+    checks.that(done.status in (17, 77), f"with values: {done.status}, {done.err}")
+    if done.status == 17:
+        said = setting.tracetape("dump", trace).out.decode()
+        found = re.findall(r"wide\(n=([^)]+)\)", said)
+        checks.equal(found[:1] + [len(found)], ["1000", 2], f"with values: {said}")
 
 
 def main():
@@ -32,6 +47,7 @@ def main():
                     checks.that(found > 0, f"{label}: {found} calls")
                     if way == "sandbox" and not options:
                         checks.equal(found, CALLS, f"{label}: calls")
+        check_values(checks, work)
     checks.verdict()
 
 

@@ -165,15 +165,6 @@ void ttp_walk_cache_end(void)
         ttp_room_unmap(cache, sizeof(*cache));
 }
 
-bool ttp_use_begin(uint64_t *user_sp, uintptr_t sp)
-{
-    const struct ttp_runtime_stack *stack = ttp_stack_current();
-    uint64_t user = *(volatile uint64_t *)user_sp;
-    bool is_left =
-        user != 0 && sp > user && ttp_stack_holds(stack, sp) && ttp_stack_holds(stack, user);
-    return (user == 0 || is_left) && ttp_swap_here(user_sp, user, sp);
-}
-
 struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp, uintptr_t rbp)
 {
     struct ttp_walk_cache *cache = make_table() ? cache_of_thread() : NULL;

@@ -10,11 +10,12 @@
 /* Small: programs have it in their memory. */
 #define APART      __attribute__((noinline))
 #define PAGE       4096u
-#define FIRST_TRY  256u
 #define LIST_WORDS 16u /* of a list's addresses at once */
 
-static struct ttp_call_texts *texts_of_thread(void)
+struct ttp_call_texts *ttp_texts_of_thread(void)
 {
+    if (ttp_process.avoids_system_calls)
+        return NULL;
     if (ttp_thread.call_texts == NULL) {
         long memory = ttp_room_map(sizeof(struct ttp_call_texts));
         if (ttp_failed(memory))
@@ -33,30 +34,11 @@ void ttp_call_texts_end(void)
         ttp_room_unmap(texts, sizeof(*texts));
 }
 
-static struct ttp_call_texts *begin_texts(uintptr_t sp)
-{
-    if (ttp_process.avoids_system_calls || !ttp_has_state())
-        return NULL;
-    struct ttp_call_texts *texts = texts_of_thread();
-    if (texts == NULL || !ttp_use_begin(&texts->user_sp, sp))
-        return NULL;
-    texts->used = 0;
-    for (uint32_t i = 0; i < TTP_CALL_VALUES_MAX; i++)
-        texts->types[i] = TTAPE_VALUE_UNSIGNED;
-    return texts;
-}
-
-void ttp_call_texts_done(struct ttp_call_values *values)
-{
-    if (values->texts == NULL)
-        return;
-    TTP_SIGNAL_FENCE();
-    values->texts->user_sp = 0;
-}
-
 /* How many bytes can be read, up to so many; two pieces, as one is read whole or not at all. */
-APART static uint32_t read_bytes(uint8_t *into, uint64_t from, uint32_t count)
+APART uint32_t ttp_call_bytes_read(uint8_t *into, uint64_t from, uint32_t count)
 {
+    if (ttp_process.avoids_system_calls)
+        return 0;
     uint64_t first = PAGE - from % PAGE;
     struct iovec to = {into, count};
     struct iovec parts[2] = {
@@ -68,37 +50,6 @@ APART static uint32_t read_bytes(uint8_t *into, uint64_t from, uint32_t count)
     return ttp_failed(got) ? 0 : (uint32_t)got;
 }
 
-static uint32_t length_of(const uint8_t *text, uint32_t count)
-{
-    uint32_t length = 0;
-    while (length < count && text[length] != 0)
-        length++;
-    return length;
-}
-
-static void add_text(struct ttp_call_texts *texts, uint32_t i, uint32_t type, uint32_t size)
-{
-    texts->types[i] = type;
-    texts->at[i] = texts->used;
-    texts->sizes[i] = size;
-    texts->used += size;
-}
-
-/* A string without an end before memory ends is no string. */
-APART static void read_string(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
-{
-    uint8_t *into = texts->bytes + texts->used;
-    if (from == 0 || texts->used + TTP_CALL_STRING_MAX > sizeof(texts->bytes))
-        return;
-    uint32_t got = read_bytes(into, from, FIRST_TRY), length = length_of(into, got);
-    if (length == got && got == FIRST_TRY) {
-        got = read_bytes(into, from, TTP_CALL_STRING_MAX);
-        length = length_of(into, got);
-    }
-    if (length < got || got == TTP_CALL_STRING_MAX)
-        add_text(texts, i, TTAPE_VALUE_STRING, length);
-}
-
 APART static void read_data(struct ttp_call_texts *texts, uint32_t i, uint64_t from, uint64_t size)
 {
     uint32_t wanted = ttp_arena.head.call_data_bytes;
@@ -106,9 +57,9 @@ APART static void read_data(struct ttp_call_texts *texts, uint32_t i, uint64_t f
     wanted = size < wanted ? (uint32_t)size : wanted;
     if (texts->used + wanted > sizeof(texts->bytes))
         return;
-    uint32_t got = wanted > 0 ? read_bytes(texts->bytes + texts->used, from, wanted) : 0;
+    uint32_t got = wanted > 0 ? ttp_call_bytes_read(texts->bytes + texts->used, from, wanted) : 0;
     if (got == wanted)
-        add_text(texts, i, TTAPE_VALUE_BYTES, got);
+        ttp_call_text_add(texts, i, TTAPE_VALUE_BYTES, got);
 }
 
 /* Strings with their zeros, one behind the other; without room for all, the last has none.
@@ -121,19 +72,20 @@ APART static void read_list(struct ttp_call_texts *texts, uint32_t i, uint64_t f
     if (from == 0 || texts->used + TTP_CALL_DATA_MAX > sizeof(texts->bytes))
         return;
     for (;; from += sizeof(words)) {
-        uint32_t count = read_bytes((uint8_t *)words, from, sizeof(words)) / sizeof(*words);
+        uint32_t count =
+            ttp_call_bytes_read((uint8_t *)words, from, sizeof(words)) / sizeof(*words);
         for (uint32_t k = 0; k < count; k++) {
             if (words[k] == 0) {
-                add_text(texts, i, TTAPE_VALUE_BYTES, used);
+                ttp_call_text_add(texts, i, TTAPE_VALUE_BYTES, used);
                 return;
             }
             uint32_t room = TTP_CALL_DATA_MAX - used;
-            uint32_t got = read_bytes(into + used, words[k], room);
-            uint32_t length = length_of(into + used, got);
+            uint32_t got = ttp_call_bytes_read(into + used, words[k], room);
+            uint32_t length = ttp_call_text_length(into + used, got);
             if (length == got && got < room)
                 return;
             if (length + 1 >= room) {
-                add_text(texts, i, TTAPE_VALUE_BYTES, used + length);
+                ttp_call_text_add(texts, i, TTAPE_VALUE_BYTES, used + length);
                 return;
             }
             used += length + 1;
@@ -146,7 +98,7 @@ APART static void read_list(struct ttp_call_texts *texts, uint32_t i, uint64_t f
 static uint32_t read_part(const void *context, uint8_t *into, uint64_t from, uint32_t count)
 {
     (void)context;
-    return read_bytes(into, from, count);
+    return ttp_call_bytes_read(into, from, count);
 }
 
 /* Value i has what argument k points to; false: nothing. */
@@ -158,7 +110,7 @@ APART static bool add_part(struct ttp_call_texts *texts, const struct ttp_part_r
     uint32_t size = ttp_part_read(reading, (uint8_t)letter, k, texts->bytes + texts->used);
     if (size == TTP_PART_NONE)
         return false;
-    add_text(texts, i, TTAPE_VALUE_BYTES, size);
+    ttp_call_text_add(texts, i, TTAPE_VALUE_BYTES, size);
     return true;
 }
 
@@ -185,12 +137,12 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     if (contents->strings == 0 && given == 0 && contents->given_row == 0 &&
         contents->filled_row == 0 && (!has_data || contents->filled == 0))
         return;
-    struct ttp_call_texts *texts = begin_texts(sp);
+    struct ttp_call_texts *texts = ttp_texts_take(sp);
     if (texts == NULL)
         return;
     for (uint32_t i = 0; contents->strings >> i != 0; i++)
         if ((contents->strings >> i & 1) != 0)
-            read_string(texts, i, values->numbers[i]);
+            ttp_call_text_read(texts, i, values->numbers[i]);
     if (contents->list != 0)
         read_list(texts, contents->list - 1u, values->numbers[contents->list - 1u]);
     if (given != 0)
@@ -202,59 +154,9 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     values->texts = texts;
 }
 
-bool ttp_call_texts_begin(struct ttp_call_values *values, uint32_t count, uintptr_t sp)
-{
-    struct ttp_call_texts *texts = begin_texts(sp);
-    if (texts == NULL)
-        return false;
-    texts->call_sp = 0; /* of no system call */
-    for (uint32_t i = TTP_CALL_VALUES_MAX; i < count && i < TTP_VALUES_MAX; i++)
-        texts->types[i] = TTAPE_VALUE_UNSIGNED;
-    values->texts = texts;
-    return true;
-}
-
-void ttp_call_text_read(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
-{
-    read_string(texts, i, from);
-}
-
-void ttp_call_text_sized(struct ttp_call_texts *texts, uint32_t i, uint64_t from, uint64_t size)
-{
-    uint32_t wanted = size < TTP_CALL_STRING_MAX ? (uint32_t)size : TTP_CALL_STRING_MAX;
-    if (texts->used + wanted > sizeof(texts->bytes) || (from == 0 && wanted != 0))
-        return;
-    if (wanted == 0 || read_bytes(texts->bytes + texts->used, from, wanted) == wanted)
-        add_text(texts, i, TTAPE_VALUE_STRING, wanted);
-}
-
-void ttp_call_text_keep(struct ttp_call_texts *texts, uint32_t i, uint32_t type,
-                        const uint8_t *bytes, uint32_t size)
-{
-    if (texts->used + size > sizeof(texts->bytes))
-        size = 0;
-    for (uint32_t k = 0; k < size; k++)
-        texts->bytes[texts->used + k] = bytes[k];
-    add_text(texts, i, type, size);
-}
-
-uint32_t ttp_call_bytes_read(uint8_t *into, uint64_t from, uint32_t count)
-{
-    return read_bytes(into, from, count);
-}
-
-void ttp_call_texts_strings(struct ttp_call_values *values, uint32_t strings, uintptr_t sp)
-{
-    if (strings == 0 || !ttp_call_texts_begin(values, values->count, sp))
-        return;
-    for (uint32_t i = 0; i < values->count; i++)
-        if ((strings >> i & 1) != 0)
-            read_string(values->texts, i, values->numbers[i]);
-}
-
 bool ttp_call_word_read(uintptr_t at, uint64_t *word)
 {
-    return read_bytes((uint8_t *)word, at, sizeof(*word)) == sizeof(*word);
+    return ttp_call_bytes_read((uint8_t *)word, at, sizeof(*word)) == sizeof(*word);
 }
 
 /* Values of what the call has filled, in the order of its arguments: none is left out that another
@@ -275,7 +177,7 @@ static void read_filled(struct ttp_call_texts *texts, struct ttp_call_values *va
             (void)add_part(texts, reading, count, letter, k);
         is_known = texts->types[count] == TTAPE_VALUE_BYTES;
         if (!is_known)
-            add_text(texts, count, TTAPE_VALUE_BYTES, 0);
+            ttp_call_text_add(texts, count, TTAPE_VALUE_BYTES, 0);
         count++;
         values->count = is_known ? count : values->count;
     }
@@ -293,7 +195,7 @@ void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call
     uint32_t number = last->call_number;
     const struct ttp_call_contents *contents = &ttp_call_contents[number];
     bool is_filled = contents->filled != 0 || contents->filled_row != 0;
-    struct ttp_call_texts *texts = is_filled ? begin_texts(sp) : NULL;
+    struct ttp_call_texts *texts = is_filled ? ttp_texts_take(sp) : NULL;
     if (texts == NULL)
         return;
     const struct ttp_part_reading reading = {.read = read_part,
@@ -308,10 +210,10 @@ void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call
 
 bool ttp_call_bytes_hash(uint64_t from, uint32_t bytes, uintptr_t sp, uint64_t *hash)
 {
-    struct ttp_call_texts *texts = begin_texts(sp);
+    struct ttp_call_texts *texts = ttp_texts_take(sp);
     if (texts == NULL)
         return false;
-    bool is_read = read_bytes(texts->bytes, from, bytes) == bytes;
+    bool is_read = ttp_call_bytes_read(texts->bytes, from, bytes) == bytes;
     for (uint32_t i = 0; i < bytes && is_read; i++)
         *hash = (*hash ^ texts->bytes[i]) * UINT64_C(0x100000001B3);
     TTP_SIGNAL_FENCE();

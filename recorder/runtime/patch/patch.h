@@ -111,10 +111,15 @@ struct ttp_call_texts {
     uint8_t area[TTP_STRUCTURE_BYTES]; /* a structure, while its fields are taken */
     uint8_t bytes[2 * TTP_CALL_STRING_MAX + TTP_CALL_DATA_MAX];
 };
+struct ttp_call_texts *ttp_texts_of_thread(void); /* NULL: it has none */
 /* Sets values->texts where there is something to read. */
 void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp);
 void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
                            uintptr_t sp);
+
+/* values/value_texts.c. For one use, which user_sp 0 ends; NULL: there are none, or they are in
+ * use. */
+struct ttp_call_texts *ttp_texts_take(uintptr_t sp);
 /* Of those values whose bits are set, which are addresses of strings. */
 void ttp_call_texts_strings(struct ttp_call_values *values, uint32_t strings, uintptr_t sp);
 /* Sets values->texts for so many values, of no system call; false: there is none to be had. */
@@ -126,6 +131,9 @@ void ttp_call_text_sized(struct ttp_call_texts *texts, uint32_t i, uint64_t from
 /* Value i is these bytes, up to TTP_STRUCTURE_BYTES. */
 void ttp_call_text_keep(struct ttp_call_texts *texts, uint32_t i, uint32_t type,
                         const uint8_t *bytes, uint32_t size);
+/* Value i is what stands behind the bytes that are used. */
+void ttp_call_text_add(struct ttp_call_texts *texts, uint32_t i, uint32_t type, uint32_t size);
+uint32_t ttp_call_text_length(const uint8_t *text, uint32_t count);
 /* How many bytes of the program's memory there were; the page that ends it is read, too. */
 uint32_t ttp_call_bytes_read(uint8_t *into, uint64_t from, uint32_t count);
 bool ttp_call_word_read(uintptr_t at, uint64_t *word); /* false: there is no memory */

@@ -31,7 +31,7 @@ static bool read_stack(uintptr_t sp, uint32_t word, uint64_t *number)
         *number = *(const uint64_t *)at;
         return true;
     }
-    return !ttp_process.avoids_system_calls && ttp_call_word_read(at, number);
+    return ttp_call_word_read(at, number);
 }
 
 static bool read_place(uintptr_t sp, uint32_t at, uint64_t *number)

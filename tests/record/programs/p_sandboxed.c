@@ -19,8 +19,12 @@ static volatile long sink;
 
 __attribute__((noinline)) static void leaf(long n) { sink += n; }
 
+/* What it is given lies in memory: it is read only where the kernel may be asked. */
+__attribute__((noinline)) static void wide(long double n) { sink += (long)n; }
+
 __attribute__((noinline)) static void calls(long count)
 {
+    wide(count);
     for (long i = 0; i < count; i++)
         leaf(i);
 }
