@@ -50,16 +50,21 @@ struct account_symbol {
     uint32_t below;  /* FRAME_BELOW or 0 */
 };
 
+struct frame_clocks { /* by frame */
+    uint64_t *ns;
+    uint32_t capacity;
+};
+
 struct ttp_account {
     const struct ttp_account_plan *plan;
     struct ttp_account_rows *rows;
     struct account_frame *frames;
     struct account_stack *stacks;
     struct account_symbol *symbols;
-    uint64_t *unknown_clocks;       /* by frame: when it was entered, where switches are known */
+    struct frame_clocks unknown;    /* when a frame was entered, where switches are known */
+    struct frame_clocks own;        /* its own time so far, where that is asked for */
     struct ttp_active_table active; /* frames of a row on a stack, where there are several */
-    uint32_t frame_count, frame_capacity, clock_capacity, free_frame, stack_capacity,
-        symbol_capacity;
+    uint32_t frame_count, frame_capacity, free_frame, stack_capacity, symbol_capacity;
     uint32_t current; /* the current stack's slot; the epoch is that of `active` */
     /* the partition at hand */
     const struct ttp_loaded *p;
@@ -69,6 +74,16 @@ struct ttp_account {
     uint64_t time_ns, event_count; /* events in the range */
 };
 
+/* A clock of a frame is set. */
+static ttape_status start_clock(struct ttp_memory *memory, struct frame_clocks *clocks,
+                                uint32_t frame, uint64_t ns, ttape_error *err)
+{
+    TTP_TRY(ttp_memory_reserve(memory, &clocks->ns, &clocks->capacity, frame + 1ull,
+                               sizeof *clocks->ns, err));
+    clocks->ns[frame] = ns;
+    return TTAPE_OK;
+}
+
 ttape_status ttp_account_open(struct ttp_account **out, const struct ttp_account_plan *plan,
                               struct ttp_account_rows *rows, ttape_error *err)
 {
@@ -77,11 +92,10 @@ ttape_status ttp_account_open(struct ttp_account **out, const struct ttp_account
     if (a == NULL)
         return rows->memory->status;
     *a = (struct ttp_account){.plan = plan, .rows = rows, .active.memory = rows->memory};
-    a->frames = ttp_memory_grow(rows->memory, NULL, &a->frame_capacity, 64, sizeof *a->frames, err);
-    if (a->frames == NULL)
-        return rows->memory->status;
+    TTP_TRY(ttp_memory_reserve(rows->memory, &a->frames, &a->frame_capacity, 64, sizeof *a->frames,
+                               err));
     a->frames[0] = (struct account_frame){.key = TTAPE_NONE};
-    return TTAPE_OK;
+    return start_clock(rows->memory, &a->own, 0, 0, err);
 }
 
 void ttp_account_close(struct ttp_account *a)
@@ -90,7 +104,8 @@ void ttp_account_close(struct ttp_account *a)
         return;
     struct ttp_memory *memory = a->rows->memory;
     ttp_memory_give(memory, a->frames, a->frame_capacity, sizeof *a->frames);
-    ttp_memory_give(memory, a->unknown_clocks, a->clock_capacity, sizeof *a->unknown_clocks);
+    ttp_memory_give(memory, a->unknown.ns, a->unknown.capacity, sizeof *a->unknown.ns);
+    ttp_memory_give(memory, a->own.ns, a->own.capacity, sizeof *a->own.ns);
     ttp_memory_give(memory, a->stacks, a->stack_capacity, sizeof *a->stacks);
     ttp_memory_give(memory, a->symbols, a->symbol_capacity, sizeof *a->symbols);
     ttp_active_close(&a->active);
@@ -111,15 +126,6 @@ static ttape_status new_frame(struct ttp_account *a, uint32_t *out, ttape_error 
                                    a->frame_count + 2ull, sizeof *a->frames, err));
     }
     *out = ++a->frame_count;
-    return TTAPE_OK;
-}
-
-static ttape_status start_unknown(struct ttp_account *a, const struct account_stack *st,
-                                  uint32_t frame, ttape_error *err)
-{
-    TTP_TRY(ttp_memory_reserve(a->rows->memory, &a->unknown_clocks, &a->clock_capacity,
-                               frame + 1ull, sizeof *a->unknown_clocks, err));
-    a->unknown_clocks[frame] = st->unknown_clock;
     return TTAPE_OK;
 }
 
@@ -154,7 +160,9 @@ ALWAYS_INLINE ttape_status push(struct ttp_account *a, struct account_stack *st,
     else
         TTP_TRY(new_frame(a, &frame, err));
     if (shape == SWITCHED)
-        TTP_TRY(start_unknown(a, st, frame, err));
+        TTP_TRY(start_clock(a->rows->memory, &a->unknown, frame, st->unknown_clock, err));
+    if (general && a->plan->self_times)
+        TTP_TRY(start_clock(a->rows->memory, &a->own, frame, 0, err));
     if (general && a->plan->by_call && s->caller != a->frames[st->top].key)
         TTP_TRY(find_call(a, s, a->frames[st->top].key, err));
     if (general)
@@ -195,7 +203,7 @@ ALWAYS_INLINE void leave(const struct ttp_account *a, struct ttp_account_row *ro
     add_signed(shape == SWITCHED ? &row->total_blocked_ns : &row->idle_ns,
                st->idle_clock - f->idle_clock);
     if (shape == SWITCHED)
-        add_signed(&row->total_unknown_ns, st->unknown_clock - a->unknown_clocks[frame]);
+        add_signed(&row->total_unknown_ns, st->unknown_clock - a->unknown.ns[frame]);
 }
 
 ALWAYS_INLINE ttape_status end_frame(struct ttp_account *a, struct ttp_account_row *row,
@@ -241,7 +249,10 @@ ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st,
     uint32_t frame = st->top;
     struct account_frame *f = &a->frames[frame];
     struct ttp_account_row *row = &a->rows->rows[f->row];
-    if (ending == SEEN && (f->flags & FRAME_OPENED) == 0)
+    bool is_seen = ending == SEEN && (f->flags & FRAME_OPENED) == 0;
+    if (general && a->plan->self_times && is_seen)
+        ttp_account_add_own(row, (int64_t)a->own.ns[frame], (int64_t)a->own.ns[frame]);
+    if (is_seen)
         TTP_TRY(end_frame(a, row, f, err));
     else if (ending != OUT_OF_RANGE)
         end_unknown(a, row, f, ending);
@@ -323,6 +334,8 @@ ALWAYS_INLINE void pass_time(struct ttp_account *a, struct account_stack *st, ui
     step *= p->head.resolution_ns;
     uint64_t before = a->time_ns;
     a->time_ns += step;
+    if (general && a->plan->self_times)
+        a->own.ns[st->top] += step;
     if (general && a->plan->has_range)
         step = ttp_account_cut(a->plan, a->time_ns) - ttp_account_cut(a->plan, before);
     st->clock += step;
@@ -412,6 +425,8 @@ static ttape_status push_open(struct ttp_account *a, const struct ttp_segment *g
         TTP_TRY(push(a, st, p->open[at], shape, err));
         a->frames[st->top].enter_ns =
             ttp_time_of(from->enter_tick, p->head.origin_ns, p->head.resolution_ns);
+        if (a->plan->self_times)
+            a->own.ns[st->top] = (uint64_t)from->self_ticks * p->head.resolution_ns;
     }
     return TTAPE_OK;
 }
@@ -491,7 +506,7 @@ static ttape_status do_segment(struct ttp_account *a, uint32_t segment, bool is_
     const struct ttp_loaded *p = a->p;
     const struct ttp_segment *g = &p->segments.segments[segment];
     enum shape shape = a->stack_count != 1 || a->plan->has_range || a->plan->by_call ||
-                               a->plan->below_sites != NULL
+                               a->plan->below_sites != NULL || a->plan->self_times
                            ? GENERAL
                            : SIMPLE;
     a->walk = ttp_switch_walk_init(&p->switches, segment);
@@ -542,17 +557,17 @@ static ttape_status set_symbols(struct ttp_account *a, ttape_error *err)
     for (uint32_t i = 0; i < p->symbol_count; i++) {
         struct account_symbol *s = &a->symbols[i];
         uint32_t site = p->views[2ull * i].site;
-        bool is_signal = p->symbols[i].event_class == TTP_CLASS_SIGNAL;
-        *s = (struct account_symbol){.key = is_signal ? TTAPE_REPORT_SIGNAL : TTP_NO_KEY,
+        uint8_t kind = p->symbols[i].event_class;
+        *s = (struct account_symbol){.key = kind == TTP_CLASS_SIGNAL ? TTAPE_REPORT_SIGNAL
+                                                                     : TTP_NO_KEY,
                                      .caller = TTP_NO_KEY - 2};
-        if (!has_site(p->symbols[i].event_class))
+        if (!has_site(kind))
             continue;
         s->key = ttp_report_key(plan->keys, site);
         s->idle = plan->idle_sites[site] != 0 ? FRAME_IDLE : 0;
-        s->opened = p->symbols[i].event_class == TTP_CLASS_OPEN ? FRAME_OPENED : 0;
-        bool is_exit = p->symbols[i].event_class == TTP_CLASS_EXIT_UNSEEN;
-        s->below =
-            plan->below_sites != NULL && plan->below_sites[site] != 0 && !is_exit ? FRAME_BELOW : 0;
+        s->opened = kind == TTP_CLASS_OPEN ? FRAME_OPENED : 0;
+        if (plan->below_sites != NULL && plan->below_sites[site] != 0)
+            s->below = kind != TTP_CLASS_EXIT_UNSEEN ? FRAME_BELOW : 0;
         a->rows->has_idle = a->rows->has_idle || s->idle != 0;
         if (plan->by_call || plan->stream_keys != NULL || s->key == TTP_NO_KEY)
             continue;

@@ -25,7 +25,7 @@ struct ttp_account_row {
     int64_t known_self_ns, preempted_ns, blocked_ns, unknown_ns;
     int64_t total_blocked_ns, total_unknown_ns;
     uint64_t call_count, exit_count;
-    int64_t min_ns, max_ns;
+    int64_t min_ns, max_ns, self_min_ns, self_max_ns;
     ttape_wide squares;
     int64_t duration_ns;
     uint64_t recursion_count, unseen_count, event_count;
@@ -74,6 +74,9 @@ void ttp_account_add_open(struct ttp_account_rows *rows, uint32_t row, uint64_t 
 void ttp_account_add_exits(struct ttp_account_row *row, uint64_t count, int64_t min_ns,
                            int64_t max_ns, ttape_wide squares);
 
+/* Adds own times of frames whose durations are added next. */
+void ttp_account_add_own(struct ttp_account_row *row, int64_t min_ns, int64_t max_ns);
+
 /* What is counted, for all partitions. */
 struct ttp_account_plan {
     const struct ttp_report_keys *keys;
@@ -82,7 +85,7 @@ struct ttp_account_plan {
     const uint8_t *below_sites;  /* by site, 1: what is below it counts; NULL: all does */
     const uint8_t *streams;      /* by stream, 1: selected; NULL: all */
     const uint32_t *stream_keys; /* by stream: threads and processes; NULL: rows go by site */
-    bool by_call, percentiles, has_range;
+    bool by_call, percentiles, self_times, has_range;
     uint64_t from_ns, to_ns;
 };
 

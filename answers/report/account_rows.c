@@ -104,6 +104,14 @@ uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32
     return rows->row_count - 1;
 }
 
+void ttp_account_add_own(struct ttp_account_row *row, int64_t min_ns, int64_t max_ns)
+{
+    if (row->exit_count == 0 || min_ns < row->self_min_ns)
+        row->self_min_ns = min_ns;
+    if (row->exit_count == 0 || max_ns > row->self_max_ns)
+        row->self_max_ns = max_ns;
+}
+
 void ttp_account_add_exits(struct ttp_account_row *row, uint64_t count, int64_t min_ns,
                            int64_t max_ns, ttape_wide squares)
 {
@@ -135,6 +143,8 @@ void ttp_account_add_open(struct ttp_account_rows *rows, uint32_t row, uint64_t 
 
 static void add_row_to(struct ttp_account_row *to, const struct ttp_account_row *from)
 {
+    if (from->exit_count != 0)
+        ttp_account_add_own(to, from->self_min_ns, from->self_max_ns);
     ttp_account_add_exits(to, from->exit_count, from->min_ns, from->max_ns, from->squares);
     add_signed(&to->self_ns, from->self_ns);
     add_signed(&to->total_ns, from->total_ns);

@@ -21,7 +21,7 @@ static ttape_status take_options(ttape_report_options *out, const ttape_report_o
     *out = (ttape_report_options){.size = sizeof *out};
     if (options != NULL)
         TTP_TRY(ttp_take_sized(out, sizeof *out, options, "report", err));
-    out->exact = out->exact || out->percentiles;
+    out->exact = out->exact || out->percentiles || out->self_times;
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
     if (out->by >= TTAPE_REPORT_BY_COUNT)
         return ttp_refuse(err, "no such kind of rows");
@@ -140,6 +140,7 @@ static ttape_status make_plan(ttape_report *report, ttape_error *err)
     report->plan = (struct ttp_account_plan){.keys = &report->keys,
                                              .by_call = o->by == TTAPE_REPORT_BY_CALL,
                                              .percentiles = o->percentiles || report->is_estimate,
+                                             .self_times = o->self_times,
                                              .has_range = o->has_range,
                                              .from_ns = o->from_ns,
                                              .to_ns = o->to_ns};
@@ -261,6 +262,8 @@ static ttape_report_row show_row(const ttape_report *report, const struct ttp_ac
                             .total_ns = row->total_ns,
                             .min_ns = row->min_ns,
                             .max_ns = row->max_ns,
+                            .self_min_ns = row->self_min_ns,
+                            .self_max_ns = row->self_max_ns,
                             .squares = row->squares,
                             .is_least = row->unseen_end_count != 0,
                             .is_about = row->late_end_count != 0,

@@ -62,6 +62,53 @@ def check_csv(trace, *options):
     return rows
 
 
+def own_times():
+    """The own time of each call of the text that has ended, by function."""
+    symbols = [line.split() for line in TRACE.splitlines() if line.startswith("symbol")]
+    names = {words[1]: words[2].strip('",')[:4] for words in symbols}
+    own, stacks, before = {}, {}, {}
+    for line in TRACE.splitlines():
+        words = line.split()
+        if not words[0].isdigit():
+            continue
+        time, thread = int(words[0]), words[1]
+        stack = stacks.setdefault(thread, [])
+        if stack:
+            stack[-1][1] += time - before[thread]
+        before[thread] = time
+        if words[2] == "enter":
+            stack.append([names[words[3]], 0])
+        else:
+            name, took = stack.pop()
+            own.setdefault(name, []).append(took)
+    return own
+
+
+def check_self_times(text, trace):
+    """Least and largest own times, also of calls that are open at edges of partitions."""
+    wanted = {name: (min(times), max(times)) for name, times in own_times().items()}
+    small = WORK / "small.ttape"
+    subprocess.run([COMMAND, "convert", text, "-o", small, "--partition-events", "3"], check=True,
+                   capture_output=True)
+    for path in (trace, small):
+        for row in csv.DictReader(io.StringIO(run(path, "--format", "csv", "--columns",
+                                                  "self-max,name,self-min"))):
+            got = int(row["self-min_ns"]), int(row["self-max_ns"])
+            assert got == wanted[row["name"][:4].rstrip(",")], (row, wanted)
+        rows = json.loads(run(path, "--json", "--exact", "--by", "call"))["rows"]
+        assert {row["self_max_ns"] for row in rows} >= {180, 70}, rows
+    titles, rows = table_of(run(trace, "--sort", "self-max", "--no-pager"))
+    assert "SELF MAX" in run(trace, "--sort", "self-max"), titles
+    assert [row[-1] for row in rows][::2] == ["main", "leaf"], rows
+    text.write_text(TRACE.replace("prog", "again"))
+    other = WORK / "other.ttape"
+    subprocess.run([COMMAND, "convert", text, "-o", other], check=True, capture_output=True)
+    said = run(trace, other, "--columns", "name,self-max", status=2)
+    assert "no column 'self-max': a trace has it" in said, said
+    assert "is for one trace" in run(trace, other, "--sort", "self-min", status=2)
+    assert "self_max_ns" not in run(trace, "--json")
+
+
 def main():
     text, trace = WORK / "t.txt", WORK / "t.ttape"
     text.write_text(TRACE)
@@ -74,6 +121,7 @@ def main():
         check_csv(trace, *options)
     roles = [row["role"] for row in check_csv(trace, "--butterfly", "leaf")]
     assert "caller" in roles and "function" in roles, roles
+    check_self_times(text, trace)
     asked = "name,self-mean,calls,source,self,share"
     rows = list(csv.reader(io.StringIO(run(trace, "--format", "csv", "--columns", asked))))
     assert rows[0] == ["name", "self-mean_ns", "calls", "source", "self_ns", "share"], rows

@@ -13,7 +13,7 @@
 
 struct ttest_want {
     uint64_t calls, exits, unseen, recursions, events;
-    int64_t self, total, idle, least, most, durations, span;
+    int64_t self, total, idle, least, most, own_least, own_most, durations, span;
     ttape_wide squares;
     int64_t *ended; /* durations */
     size_t ended_count, ended_capacity;
@@ -22,7 +22,7 @@ struct ttest_want {
 struct ttest_asked {
     const struct ttest_model *model;
     uint32_t by;
-    bool has_range;
+    bool has_range, self_times;
     uint64_t from, to;
     const bool *streams; /* NULL: all */
     struct ttest_want rows[KEYS];
@@ -109,6 +109,8 @@ static inline void ttest_report_pass(struct ttest_going *g, uint64_t before, uin
         uint32_t site = g->m->frames[g->st.frame[g->st.current][i]].site;
         idle = idle || (site != TTAPE_NONE && is_idle(NULL, site));
     }
+    if (height > 0)
+        g->m->frames[g->st.frame[g->st.current][height - 1]].self_ns += (int64_t)(now - before);
     a->span += step;
     a->idle += idle ? step : 0;
     if (a->by == TTAPE_REPORT_BY_THREAD || a->by == TTAPE_REPORT_BY_PROCESS)
@@ -127,8 +129,10 @@ static inline void ttest_report_pass(struct ttest_going *g, uint64_t before, uin
     }
 }
 
-static inline void ttest_report_end_frame(struct ttest_want *row, int64_t duration)
+static inline void ttest_report_end_frame(struct ttest_want *row, int64_t duration, int64_t own)
 {
+    row->own_least = row->exits == 0 || own < row->own_least ? own : row->own_least;
+    row->own_most = row->exits == 0 || own > row->own_most ? own : row->own_most;
     row->least = row->exits == 0 || duration < row->least ? duration : row->least;
     row->most = row->exits == 0 || duration > row->most ? duration : row->most;
     row->exits++;
@@ -150,7 +154,8 @@ static inline void ttest_report_end_frames(struct ttest_going *g, const ttape_ev
         if (!ttest_is_known(f, e, n)) /* F-END-04 */
             continue;
         if (key != TTAPE_NONE && ttest_report_counts(g->a, e->time_ns))
-            ttest_report_end_frame(&g->a->rows[key], (int64_t)(e->time_ns - f->enter_ns));
+            ttest_report_end_frame(&g->a->rows[key], (int64_t)(e->time_ns - f->enter_ns),
+                                   f->self_ns);
     }
 }
 
@@ -255,6 +260,8 @@ static inline void ttest_report_check_row(const struct ttest_asked *a, const tta
     ck_assert_int_eq(row->total_ns, w->total);
     ck_assert_int_eq(row->min_ns, w->least);
     ck_assert_int_eq(row->max_ns, w->most);
+    ck_assert_int_eq(row->self_min_ns, a->self_times ? w->own_least : 0);
+    ck_assert_int_eq(row->self_max_ns, a->self_times ? w->own_most : 0);
     ck_assert_uint_eq(row->squares.low, w->squares.low);
     ck_assert_uint_eq(row->squares.high, w->squares.high);
     ck_assert_uint_eq(row->event_count, w->events);
@@ -312,6 +319,7 @@ static inline struct ttest_asked *ttest_report_ask(const struct ttest_model *mod
     a->model = model;
     a->by = o->by;
     a->has_range = o->has_range;
+    a->self_times = o->self_times;
     a->from = o->from_ns;
     a->to = o->to_ns;
     memset(streams, 0, sizeof streams);

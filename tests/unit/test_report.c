@@ -6,7 +6,7 @@ START_TEST(summaries_and_events_say_the_same)
 {
     struct ttest_opened o = open_plan(_i);
     check(o.reader, &o.model, (ttape_report_options){0});
-    check(o.reader, &o.model, (ttape_report_options){.exact = true});
+    check(o.reader, &o.model, (ttape_report_options){.self_times = true});
     check(o.reader, &o.model, (ttape_report_options){.percentiles = true});
     close_plan(&o);
 }
@@ -16,7 +16,9 @@ START_TEST(rows_by_anything)
 {
     struct ttest_opened o = open_plan(_i);
     for (uint32_t by = 0; by < TTAPE_REPORT_BY_COUNT; by++)
-        check(o.reader, &o.model, (ttape_report_options){.by = by, .percentiles = by % 2 != 0});
+        check(o.reader, &o.model,
+              (ttape_report_options){
+                  .by = by, .percentiles = by % 2 != 0, .self_times = by % 2 == 0});
     close_plan(&o);
 }
 END_TEST
@@ -45,6 +47,7 @@ START_TEST(some_time)
         check(o.reader, &o.model,
               (ttape_report_options){.by = (uint32_t)i % TTAPE_REPORT_BY_COUNT,
                                      .has_range = true,
+                                     .self_times = i % 2 != 0,
                                      .from_ns = a < b ? a : b,
                                      .to_ns = a < b ? b : a});
         check(o.reader, &o.model,

@@ -72,6 +72,16 @@ static bool decodes_for_switches(const struct tool_report *view, const struct op
     return info.event_count <= SWITCHES_EVENTS && !tool_report_names_idle(options);
 }
 
+bool tool_report_wants_self_times(const struct options *options)
+{
+    const char *texts[] = {options->columns, options->sort};
+    for (size_t i = 0; i < 2; i++)
+        if (texts[i] != NULL &&
+            (strstr(texts[i], "self-min") != NULL || strstr(texts[i], "self-max") != NULL))
+            return true;
+    return options->json && options->exact;
+}
+
 ttape_report_options tool_report_how(const struct tool_report *view, struct asking *ask)
 {
     const struct tool_selection *selection = view->selection;
@@ -80,6 +90,7 @@ ttape_report_options tool_report_how(const struct tool_report *view, struct aski
                                   .by = view->by,
                                   .exact = options->exact,
                                   .percentiles = options->exact,
+                                  .self_times = view->has_self_times,
                                   .histograms = options->histogram,
                                   .has_range = selection->has_range,
                                   .from_ns = selection->from_ns,

@@ -32,6 +32,8 @@ const struct tool_report_title tool_report_titles[TOOL_REPORT_COLUMNS] = {
     [CALLER] = {"caller", "CALLER", .is_text = true},
     [CALL] = {"call", "CALL", .is_text = true},
     [SELF_MEAN] = {"self-mean", "SELF MEAN", .is_time = true, .rank = 0},
+    [SELF_MIN] = {"self-min", "SELF MIN", .is_time = true, .rank = 0},
+    [SELF_MAX] = {"self-max", "SELF MAX", .is_time = true, .rank = 0},
     [MODULE] = {"module", "MODULE", .is_text = true},
     [SOURCE] = {"source", "SOURCE", .is_text = true},
     [ROLE] = {"role", "ROLE", .is_text = true},
@@ -55,6 +57,8 @@ static bool has_column(const struct tool_report *view, enum tool_report_column i
     case MIN:
     case MAX:
     case DEVIATION: return times && !thread;
+    case SELF_MIN:
+    case SELF_MAX: return times && view->rollup == NULL && !thread;
     case P50:
     case P90:
     case P99: return times && view->has_percentiles && !thread;
@@ -109,12 +113,23 @@ static int take_columns(const struct tool_report *view, enum tool_report_column 
                               tool_report_titles[id].key,
                               id >= P50 && id <= P99 ? ": --exact or --histogram adds it"
                               : id == CALL           ? ": --ids adds it"
-                                                     : "");
+                              : id == SELF_MIN || id == SELF_MAX
+                                  ? ": a trace has it that is reported alone, by functions"
+                                  : "");
         ids[(*count)++] = id;
         at += size;
         if (*at == '\0')
             return TOOL_OK;
     }
+}
+
+bool tool_report_is_sorted_by(const struct tool_report *view, enum tool_report_column id)
+{
+    if (view->sort == NULL)
+        return false;
+    size_t size = strcspn(view->sort, ",");
+    const char *key = id == SHARE ? "on-cpu" : tool_report_titles[id].key;
+    return strlen(key) == size && memcmp(key, view->sort, size) == 0;
 }
 
 int tool_report_columns(const struct tool_report *view,
@@ -124,7 +139,8 @@ int tool_report_columns(const struct tool_report *view,
     if (view->columns != NULL)
         return take_columns(view, ids, count);
     for (enum tool_report_column id = 0; id < TOOL_REPORT_COLUMNS; id++)
-        if (has_column(view, id) && (id < SELF_MEAN || id == NAME))
+        if (has_column(view, id) &&
+            (id < SELF_MEAN || id == NAME || tool_report_is_sorted_by(view, id)))
             ids[(*count)++] = id;
     return TOOL_OK;
 }

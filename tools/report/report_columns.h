@@ -28,6 +28,8 @@ enum tool_report_column {
     CALLER,
     CALL,
     SELF_MEAN, /* from here on: where they are asked for */
+    SELF_MIN,
+    SELF_MAX,
     MODULE,
     SOURCE,
     ROLE,
@@ -47,6 +49,8 @@ extern const struct tool_report_title tool_report_titles[TOOL_REPORT_COLUMNS];
  * tool_exit: TOOL_USAGE where it does not have one that is asked for. */
 int tool_report_columns(const struct tool_report *view,
                         enum tool_report_column ids[TOOL_REPORT_COLUMNS], size_t *count);
+/* Whether a column is what rows are sorted by first. */
+bool tool_report_is_sorted_by(const struct tool_report *view, enum tool_report_column id);
 /* Whether all of a text are names of columns; what is none was said. */
 bool tool_report_are_columns(const char *text);
 

@@ -90,6 +90,8 @@ static void put_cell(struct tool_report *view, struct tool_output *out,
     case SELF_MEAN:
         put_real(out, row->call_count > 0, (double)row->self_ns / (double)row->call_count);
         break;
+    case SELF_MIN: put_time(out, ended, row->self_min_ns); break;
+    case SELF_MAX: put_time(out, ended, row->self_max_ns); break;
     case MIN: put_time(out, ended, row->min_ns); break;
     case MAX: put_time(out, ended, row->max_ns); break;
     case DEVIATION: put_real(out, ended, deviation); break;

@@ -218,6 +218,10 @@ static void put_times(struct printing *print, const ttape_report_row *row,
         tool_json_null(json, "max_ns");
         tool_json_null(json, "deviation_ns");
     }
+    if (ended && print->view->has_self_times) {
+        tool_json_signed(json, "self_min_ns", row->self_min_ns);
+        tool_json_signed(json, "self_max_ns", row->self_max_ns);
+    }
     if (row->idle_known || row->is_idle_least)
         tool_json_signed(json, "idle_ns", row->idle_ns);
     else

@@ -55,6 +55,8 @@ struct asking {
 bool tool_report_names_idle(const struct options *options);
 /* What to ask of the trace of a view. */
 ttape_report_options tool_report_how(const struct tool_report *view, struct asking *ask);
+/* Whether something asks for the least and the largest own time. */
+bool tool_report_wants_self_times(const struct options *options);
 /* Makes the reports and appends their rows. Returns a tool_exit. */
 int tool_report_collect(struct tool_report *view, struct asking *ask);
 /* Finds the functions of a name: they are the focus then. Returns a tool_exit. */

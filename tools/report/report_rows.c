@@ -188,11 +188,23 @@ struct key {
     }
 
 static const struct key keys[] = {
-    KEY("total", row.total_ns),   KEY("self", row.self_ns),        KEY("on-cpu", on_cpu_ns),
-    KEY("calls", row.call_count), KEY("mean", row.mean_ns),        KEY("min", row.min_ns),
-    KEY("max", row.max_ns),       {"deviation", KEY_DEVIATION, 0}, KEY("idle", row.idle_ns),
-    KEY("span", row.span_ns),     {"name", KEY_NAME, 0},           KEY("p50", percentiles[0]),
-    KEY("p90", percentiles[1]),   KEY("p95", percentiles[2]),      KEY("p99", percentiles[3]),
+    KEY("total", row.total_ns),
+    KEY("self", row.self_ns),
+    KEY("on-cpu", on_cpu_ns),
+    KEY("calls", row.call_count),
+    KEY("mean", row.mean_ns),
+    KEY("min", row.min_ns),
+    KEY("max", row.max_ns),
+    {"deviation", KEY_DEVIATION, 0},
+    KEY("idle", row.idle_ns),
+    KEY("span", row.span_ns),
+    {"name", KEY_NAME, 0},
+    KEY("p50", percentiles[0]),
+    KEY("p90", percentiles[1]),
+    KEY("p95", percentiles[2]),
+    KEY("p99", percentiles[3]),
+    KEY("self-min", row.self_min_ns),
+    KEY("self-max", row.self_max_ns),
 };
 #define KEY_COUNT  (sizeof(keys) / sizeof(keys[0]))
 #define ORDER_MOST 16u
@@ -234,6 +246,8 @@ static int parse_order(struct ordering *order, const char *text)
             key++;
         if (key == KEY_COUNT)
             return refuse_key(text, length);
+        if (order->view->rollup != NULL && strncmp(keys[key].name, "self-", 5) == 0)
+            return tool_usage("report", "--sort %s is for one trace", keys[key].name);
         warn_of_switches(order->view, keys[key].name);
         order->keys[order->count++] = &keys[key];
         if (text[length] == '\0')

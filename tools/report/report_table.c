@@ -30,23 +30,14 @@ static const char *subject_of(const struct tool_report *view)
     return view->many != TOOL_MANY_NONE ? others[view->many] : subjects[view->by];
 }
 
-/* What rows are sorted by is seen. */
-static bool is_sorted_by(const struct tool_report *view, enum tool_report_column id)
-{
-    if (view->sort == NULL)
-        return false;
-    size_t size = strcspn(view->sort, ",");
-    const char *key = id == SHARE ? "on-cpu" : tool_report_titles[id].key;
-    return strlen(key) == size && memcmp(key, view->sort, size) == 0;
-}
-
 static int choose_columns(struct printing *print)
 {
     int status = tool_report_columns(print->view, print->ids, &print->count);
     for (size_t i = 0; status == TOOL_OK && i < print->count; i++) {
         const struct tool_report_title *title = &tool_report_titles[print->ids[i]];
         /* It is there, however narrow it gets. */
-        bool is_asked = print->view->columns != NULL || is_sorted_by(print->view, print->ids[i]);
+        bool is_asked =
+            print->view->columns != NULL || tool_report_is_sorted_by(print->view, print->ids[i]);
         print->columns[i] = (struct tool_column){.title = title->title,
                                                  .is_text = title->is_text,
                                                  .rank = is_asked ? 0 : title->rank,
@@ -285,6 +276,8 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     case CALLER: tool_table_text(table, TOOL_PLAIN, caller_name(print, row->caller)); break;
     case CALL: put_call(table, shown); break;
     case SELF_MEAN: put_self_mean(print, row); break;
+    case SELF_MIN: put_duration(print, shown, row->self_min_ns); break;
+    case SELF_MAX: put_duration(print, shown, row->self_max_ns); break;
     case ROLE: tool_table_text(table, TOOL_PLAIN, tool_role_names[shown->role]); break;
     case MODULE:
     case SOURCE: put_origin(print, row, id); break;

@@ -54,7 +54,7 @@ struct tool_report {
     const char *sort;           /* keys, or NULL: the usual ones */
     const char *columns;        /* their names, with commas; NULL: the usual ones */
     const char *below;          /* a regular expression, or NULL: the report is of all that ran */
-    bool reverse, has_times, has_percentiles, has_ids;
+    bool reverse, has_times, has_percentiles, has_ids, has_self_times;
     uint64_t limit;
     const struct tool_selection *selection;
     ttape_report_info info; /* of the last report */

@@ -141,6 +141,7 @@ static int report_input(void *context, const struct tool_input *input)
                                .by = options->row_kind,
                                .sort = options->sort,
                                .columns = options->columns,
+                               .has_self_times = tool_report_wants_self_times(options),
                                .below = options->below,
                                .reverse = options->reverse,
                                .limit = options->limit.given ? options->limit.value : UINT64_MAX,

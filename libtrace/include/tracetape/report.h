@@ -90,6 +90,7 @@ typedef struct ttape_report_options {
     const ttape_watch *watch; /* NULL: nobody */
     /* Only these partitions, by file order; 0, 0: all. Reports of all of them add up. */
     uint32_t first_partition, partition_count;
+    bool self_times; /* the least and the largest own time of calls, too; decodes */
 } ttape_report_options;
 
 #define TTAPE_REPORT_SIGNAL (UINT32_MAX - 1) /* as a caller: a signal handler's frame */
@@ -141,6 +142,8 @@ typedef struct ttape_report_row {
      * they were open before the recording. exit_count and the measures of durations are without
      * them. */
     uint64_t unknown_end_count;
+    /* With `self_times`: of the own times of ended frames. 0, 0 without such frames. */
+    int64_t self_min_ns, self_max_ns;
 } ttape_report_row;
 
 typedef struct ttape_report_info {
