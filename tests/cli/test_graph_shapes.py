@@ -63,6 +63,32 @@ thread 1 4 start=45
 """
 
 
+SHARED = """0 1 enter main
+10 1 enter leaf
+15 1 exit
+20 1 enter one
+30 1 enter both
+35 1 enter leaf
+45 1 exit
+60 1 exit
+70 1 exit
+80 1 enter both
+81 1 exit
+100 1 exit
+"""
+
+
+def check_shared():
+    """SELF is the line's own part of TIME, though a function has several callers."""
+    text = run("graph", make("shared", SHARED), "--all", "--no-pager")
+    rows = [line.split("  ") for line in text.splitlines()[2:]]
+    rows = {tuple(word.strip() for word in row if word.strip())[1:] for row in rows}
+    check(rows, {("0.100 us", "0.044 us", "1", "main"), ("0.050 us", "0.020 us", "1", "one"),
+                 ("0.030 us", "<=0.021 us", "1", "both"), ("0.010 us", "0.010 us", "1", "leaf"),
+                 ("0.005 us", "0.005 us", "1", "leaf", "^"),
+                 ("0.001 us", "<=0.001 us", "1", "both", "^")})
+
+
 def check_levels():
     """One routine on three levels: as one node it would close a cycle that no run had."""
     graph = Graph(make("nested", NESTED))
@@ -431,7 +457,7 @@ def check_damage():
 
 def main():
     try:
-        checks = [check_levels, check_fork, check_facts,
+        checks = [check_levels, check_shared, check_fork, check_facts,
                   check_facts_without_times, check_guess, check_stacks, check_cycle,
                   check_order_only, check_hostile, check_shades, check_refusals, check_damage]
         for one in checks:

@@ -12,8 +12,8 @@ import setting
 COLUMNS, ROWS = 80, 40
 
 
-def look(*words, columns=COLUMNS, rows=ROWS, wanted=0):
-    """The first screen of what a command prints on a terminal, as plain lines."""
+def read(*words, columns=COLUMNS, rows=ROWS, wanted=0):
+    """What a command prints on a terminal, as plain lines."""
     lead, follow = pty.openpty()
     fcntl.ioctl(follow, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = dict(os.environ, TRACETAPE_PAGER="cat", TERM="xterm", NO_COLOR="1")
@@ -34,8 +34,13 @@ def look(*words, columns=COLUMNS, rows=ROWS, wanted=0):
     os.close(lead)
     assert child.wait() == wanted, (words, child.returncode, errors)
     text = re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", data.decode(errors="replace"))
+    return text.replace("\r\n", "\n").splitlines()
+
+
+def look(*words, columns=COLUMNS, rows=ROWS, wanted=0):
+    """The first screen of it."""
     lines = []
-    for line in text.replace("\r\n", "\n").splitlines():
+    for line in read(*words, columns=columns, rows=rows, wanted=wanted):
         lines += [line[i:i + columns] for i in range(0, max(len(line), 1), columns)]
     return lines[:rows]
 

@@ -44,6 +44,32 @@ def check_on_cpu(checks, folder):
         checks.that(99 < float(shown.split()[2]) <= 100, f"one {by} has all of the time", shown)
 
 
+def check_widths(checks, folder):
+    """No line is wider than the terminal; paths and deep trees keep what tells names apart."""
+    trace, other = Path(folder, "deep.ttape"), Path(folder, "waits.ttape")
+    source, program = Path(folder, "deep.c"), Path(folder, "deep")
+    source.write_text("volatile int n;\n" + "".join(
+        f"__attribute__((noinline)) int level_{i}(void)\n{{\n    n++;\n    return "
+        f"{f'level_{i + 1}() + 1' if i < 29 else '1'};\n}}\n" for i in range(29, -1, -1)) +
+        "int main(void)\n{\n    return level_0() != 30;\n}\n")
+    setting.run(["gcc", "-O1", "-g", "-finstrument-functions", source, "-o", program])
+    checks.equal(setting.run(setting.record_words(trace, [program], "-f")).status, 0, "record")
+    for words in ("report", "report --by module", "report --by process", "last", "info", "slow",
+                  "tree", "graph", "graph --list", "graph --summary", "graph --reach level_29"):
+        for of in (trace, other):
+            if "level" not in words or of == trace:
+                lines = screen.read(*words.split(), of)
+                wide = [line for line in lines  # a word stays whole
+                        if len(line) > screen.COLUMNS and " " in line.strip()]
+                checks.equal(wide, [], f"{words}: too wide")
+    lines = screen.read("diff", trace, other)
+    checks.equal([line for line in lines if len(line) > screen.COLUMNS], [], "diff: too wide")
+    lines = screen.look("graph", trace, "--all")
+    checks.that(screen.has(lines, r" level_29$"), "the deepest name", lines)
+    lines = screen.look("report", "--by", "module", trace)
+    checks.that(screen.has(lines, r"/deep$"), "the end of a path", lines)
+
+
 def check_system_calls(checks, folder):
     """Who called them is there, and what they were given is in words, in every verb."""
     trace = Path(folder, "words.ttape")
@@ -69,6 +95,7 @@ def main():
     checks = setting.Checks("first screen")
     with setting.work_dir() as folder:
         check_on_cpu(checks, folder)
+        check_widths(checks, folder)
         check_system_calls(checks, folder)
     checks.verdict()
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/command/output.h"
+#include "tools/command/pager.h"
 #include "tools/command/tool.h"
 
 /* What of the text goes into a line with so much room. */
@@ -39,6 +40,52 @@ void tool_put_wrapped(struct tool_output *out, const char *text, size_t size_byt
         size_bytes -= length;
         is_first = false;
     }
+}
+
+/* One column for each character. */
+static size_t count_columns(const char *text, size_t size_bytes)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < size_bytes; i++)
+        columns += ((unsigned char)text[i] & 0xC0u) != 0x80;
+    return columns;
+}
+
+static void put_line(const struct tool_folding *folding, const char *text, size_t size_bytes,
+                     unsigned columns)
+{
+    size_t lead = 0;
+    struct tool_output *out = folding->out;
+    while (lead < size_bytes && text[lead] == ' ')
+        lead++;
+    if (columns == 0 || count_columns(text, size_bytes) <= columns) {
+        tool_output_bytes(out, text, size_bytes);
+        tool_output_text(out, "\n");
+        return;
+    }
+    tool_output_bytes(out, text, lead);
+    tool_put_wrapped(out, text + lead, size_bytes - lead, lead,
+                     lead > 0 && lead + 2 < folding->blanks ? folding->blanks : lead + 2, columns);
+}
+
+struct tool_folding tool_folding_open(struct tool_output *out, size_t blanks)
+{
+    struct tool_folding folding = {.out = out, .into = *out, .blanks = blanks};
+    tool_output_open(out, -1);
+    return folding;
+}
+
+void tool_folding_close(struct tool_folding *folding)
+{
+    struct tool_output text = *folding->out;
+    unsigned columns = tool_terminal_columns();
+    *folding->out = folding->into;
+    for (size_t at = 0, length; at < text.size_bytes; at += length + 1) {
+        const char *end = memchr(text.data + at, '\n', text.size_bytes - at);
+        length = end != NULL ? (size_t)(end - text.data) - at : text.size_bytes - at;
+        put_line(folding, text.data + at, length, columns);
+    }
+    free(text.data);
 }
 
 static bool is_wide(const char *text, unsigned columns)

@@ -5,6 +5,7 @@
 
 #include "base/time_sum.h"
 #include "tools/command/pager.h"
+#include "tools/command/wrap.h"
 #include "tools/diff/diff_view.h"
 #include "tools/io/table.h"
 
@@ -148,6 +149,7 @@ void tool_diff_print_rows(struct tool_diff *diff, const ttape_diff_rows *rows, b
     struct text scratch = {0};
     size_t column_count = choose_columns(diff, of_paths, columns), shown = rows->order_count;
     shown = shown < limit ? shown : (size_t)limit;
+    struct tool_folding folding = tool_folding_open(out, 0);
     tool_output_printf(
         out, "%s: %" PRIu64 " changed, %" PRIu64 " new, %" PRIu64 " gone, %" PRIu64 " as before",
         of_paths ? "Call paths" : "Functions", rows->state_counts[TTAPE_DIFF_CHANGED],
@@ -157,6 +159,7 @@ void tool_diff_print_rows(struct tool_diff *diff, const ttape_diff_rows *rows, b
         tool_output_printf(out, "; calls deeper than %" PRIu32 " count there", rows->depth_limit);
     tool_output_text(out, "\n");
     put_noise(diff, rows, out);
+    tool_folding_close(&folding);
     if (shown > 0) {
         tool_table_open(&table, columns, column_count);
         for (size_t i = 0; i < shown; i++)

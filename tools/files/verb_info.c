@@ -13,6 +13,7 @@
 #include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
+#include "tools/command/wrap.h"
 #include "tools/files/info_chains.h"
 #include "tools/files/info_machine.h"
 #include "tools/files/info_rollup.h"
@@ -547,11 +548,13 @@ static int print_all(void *context, const struct tool_input *input)
     } else if (print.options->chains) {
         print_chains(&print, NULL);
     } else {
+        struct tool_folding folding = tool_folding_open(&print.out, 17); /* of values */
         print_head(&print);
         print_bytes(&print);
         print_streams(&print);
         print_partitions(&print);
         print_metadata(&print);
+        tool_folding_close(&folding);
     }
     int status = tool_output_close(&print.out);
     return status != TOOL_OK ? status : print.status;
@@ -561,7 +564,7 @@ static int print_all(void *context, const struct tool_input *input)
 static int print_files(struct options *options, const struct tool_operands *operands)
 {
     int status = TOOL_OK;
-    size_t read_count = 0;
+    size_t unread = 0;
     for (size_t i = 0; i < operands->count; i++) {
         const char *path = operands->paths[i];
         if (i > 0 && !options->json)
@@ -572,10 +575,10 @@ static int print_files(struct options *options, const struct tool_operands *oper
                       : tool_input_run(path, 1, options->memory_bytes, print_all, options);
         if (!operands->are_many)
             return one;
-        read_count += one != TOOL_CANNOT;
+        unread += one == TOOL_CANNOT;
         status = one != TOOL_OK ? TOOL_LOSS : status;
     }
-    return read_count > 0 ? status : tool_fail("none of the files could be read");
+    return unread < operands->count ? status : tool_fail("none of the files could be read");
 }
 
 int tool_verb_info(int argc, char **argv)

@@ -17,6 +17,10 @@
 #define HOTTEST     5u
 #define MARK_BYTES  160u
 
+#define NARROW_COLUMNS 100u /* of a terminal: names need what deep levels would take */
+#define LEAST_NAME     20u  /* at the deepest level: other columns are left out first */
+#define LEAST_DEEP     36u  /* however deep */
+
 struct printing {
     struct tool_graph_view *view;
     const struct tool_graph *graph;
@@ -28,6 +32,8 @@ struct printing {
     uint64_t *recursion; /* by node: calls of its self edge */
     char *line;
     size_t line_capacity;
+    size_t step;    /* blanks of a level */
+    size_t deepest; /* blanks in front of a name, at most */
 };
 
 static enum tool_tone tone_of(const struct printing *print, const ttape_graph_node *node)
@@ -46,7 +52,9 @@ static void put_share(struct printing *print, enum tool_tone tone, int64_t time_
 static void put_name(struct printing *print, enum tool_tone tone, unsigned depth, const char *name,
                      const char *marks)
 {
-    size_t indent = 2u * (depth < INDENT_MOST ? depth : INDENT_MOST), length = strlen(name);
+    size_t indent = print->step * (depth < INDENT_MOST ? depth : INDENT_MOST);
+    size_t length = strlen(name);
+    print->deepest = indent > print->deepest ? indent : print->deepest;
     tool_grow((void **)&print->line, &print->line_capacity, indent + length + MARK_BYTES + 1, 1);
     memset(print->line, ' ', indent);
     memcpy(print->line + indent, name, length);
@@ -95,18 +103,34 @@ static void put_total(struct printing *print, enum tool_tone tone, const ttape_g
                                                        : "");
 }
 
+/* Own time, and what stands before it. */
+struct self {
+    int64_t time_ns;
+    const char *mark;
+};
+
 static void put_counts(struct printing *print, enum tool_tone tone,
-                       const ttape_graph_counts *counts, int64_t self_ns, bool has_self)
+                       const ttape_graph_counts *counts, struct self self)
 {
     put_share(print, tone, counts->total_ns, counts->call_count);
     if (print->graph->info.has_times) {
         put_total(print, tone, counts);
-        if (has_self)
-            tool_table_time(&print->table, tone, self_ns);
-        else
-            tool_table_text(&print->table, TOOL_FAINT, "-");
+        tool_table_time_marked(&print->table, tone, self.time_ns, self.mark);
     }
     tool_table_count(&print->table, tone, counts->call_count);
+}
+
+/* A function's own time is not told apart by its callers: it is a call's where there is one caller,
+ * or where it calls nothing; else no more than either. */
+static struct self find_self(const struct printing *print, const ttape_graph_edge *edge)
+{
+    const ttape_graph_counts *node = &print->graph->nodes[edge->to].sum;
+    if (edge->sum.call_count + print->recursion[edge->to] == node->call_count)
+        return (struct self){node->self_ns, ""};
+    if (node->self_ns == node->total_ns)
+        return (struct self){edge->sum.total_ns, ""};
+    int64_t least = node->self_ns < edge->sum.total_ns ? node->self_ns : edge->sum.total_ns;
+    return (struct self){least, "<="};
 }
 
 static void put_edge(struct printing *print, const ttape_graph_edge *edge, unsigned depth)
@@ -116,7 +140,7 @@ static void put_edge(struct printing *print, const ttape_graph_edge *edge, unsig
     enum tool_tone tone = again ? TOOL_FAINT : tone_of(print, node);
     char marks[MARK_BYTES];
     edge_marks(print, edge, again, marks);
-    put_counts(print, tone, &edge->sum, node->sum.self_ns, !again);
+    put_counts(print, tone, &edge->sum, find_self(print, edge));
     put_name(print, tone, depth, tool_graph_label(print->view, edge->to), marks);
 }
 
@@ -125,7 +149,8 @@ static void put_start(struct printing *print)
 {
     const struct tool_graph *graph = print->graph;
     ttape_graph_counts counts = {.total_ns = graph->info.span_ns};
-    put_counts(print, TOOL_PLAIN, &counts, graph->nodes[TTAPE_GRAPH_START].sum.self_ns, true);
+    const struct self self = {graph->nodes[TTAPE_GRAPH_START].sum.self_ns, ""};
+    put_counts(print, TOOL_PLAIN, &counts, self);
     put_name(print, TOOL_PLAIN, 0, tool_graph_label(print->view, TTAPE_GRAPH_START), "");
 }
 
@@ -182,14 +207,17 @@ static void open_table(struct printing *print, const char *share, const char *ti
     print->columns[count++] = (struct tool_column){"CALLS", .rank = 0};
     print->columns[count++] = (struct tool_column){name, .is_text = true, .gives_way = true};
     print->column_count = count;
+    print->deepest = 0;
     tool_table_open(&print->table, print->columns, count);
 }
 
 static void close_table(struct printing *print)
 {
-    tool_table_print(&print->table, print->out,
-                     tool_table_width(&print->table, print->view->names.is_shortened),
-                     tool_terminal_colours());
+    unsigned width = tool_table_width(&print->table, print->view->names.is_shortened);
+    size_t least = print->deepest + LEAST_NAME;
+    if (!print->table.keeps_all && least > print->table.least)
+        print->table.least = least < LEAST_DEEP ? least : LEAST_DEEP;
+    tool_table_print(&print->table, print->out, width, tool_terminal_colours());
     tool_table_close(&print->table);
 }
 
@@ -197,7 +225,11 @@ static void open_printing(struct printing *print, struct tool_graph_view *view,
                           struct tool_output *out)
 {
     const struct tool_graph *graph = view->graph;
-    *print = (struct printing){.view = view, .graph = graph, .out = out};
+    unsigned terminal = tool_terminal_columns();
+    *print = (struct printing){.view = view,
+                               .graph = graph,
+                               .out = out,
+                               .step = terminal > 0 && terminal < NARROW_COLUMNS ? 1 : 2};
     print->is_opened = tool_allocate(graph->info.node_count, sizeof(bool));
     print->recursion = tool_allocate(graph->info.node_count, sizeof(uint64_t));
     for (size_t i = 0; i < graph->info.edge_count; i++)
@@ -274,7 +306,7 @@ static void put_pruned(struct printing *print)
         text[tool_put_time(text, below_ns)] = '\0';
         tool_output_printf(print->out,
                            "\nPruned: %" PRIu64 " nodes with %" PRIu64 " calls and %s of their own,"
-                           " %" PRIu64 " edges (--all shows them).\n",
+                           "\n  %" PRIu64 " edges (--all shows them).\n",
                            graph->info.pruned_node_count, graph->info.pruned_call_count,
                            graph->info.has_times ? text : "-", graph->info.pruned_edge_count);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/calls/end_words.h"
+#include "tools/command/wrap.h"
 #include "tools/io/table.h"
 #include "tools/last/last_view.h"
 
@@ -12,6 +13,7 @@
 #define TIME_WIDTH   12
 #define INDENT_MAX   20u
 #define WORDS_BYTES  128u
+#define NAME_COLUMN  18u /* where what does not fit goes on, below a name */
 
 #define PERIOD_MOST   8u
 #define REPEATS_LEAST 3u
@@ -307,7 +309,7 @@ static size_t *order_of(const struct tool_last *last, size_t first)
     return order;
 }
 
-void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
+static void put_threads(struct tool_last *last, struct tool_output *out, bool all)
 {
     size_t hidden = 0, shown = 0;
     size_t first = find_ending(last), *order = order_of(last, first);
@@ -330,4 +332,11 @@ void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
     free(order);
     if (last->thread_count == 0)
         tool_output_text(out, "no events\n");
+}
+
+void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
+{
+    struct tool_folding folding = tool_folding_open(out, NAME_COLUMN);
+    put_threads(last, out, all);
+    tool_folding_close(&folding);
 }

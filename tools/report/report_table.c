@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/command/wrap.h"
 #include "tools/io/table.h"
 #include "tools/report/report_columns.h"
 
@@ -30,6 +31,12 @@ static const char *subject_of(const struct tool_report *view)
     return view->many != TOOL_MANY_NONE ? others[view->many] : subjects[view->by];
 }
 
+/* Of a path the end tells more. */
+static bool has_paths(const struct tool_report *view)
+{
+    return view->by == TTAPE_REPORT_BY_MODULE || view->by == TTAPE_REPORT_BY_FILE;
+}
+
 static int choose_columns(struct printing *print)
 {
     int status = tool_report_columns(print->view, print->ids, &print->count);
@@ -43,8 +50,10 @@ static int choose_columns(struct printing *print)
                                                  .rank = is_asked ? 0 : title->rank,
                                                  .cut = print->ids[i] == CALLER ? LEAST_NAME : 0,
                                                  .gives_way = print->ids[i] == NAME};
-        if (print->ids[i] == NAME)
-            print->columns[i].title = subject_of(print->view);
+        if (print->ids[i] != NAME)
+            continue;
+        print->columns[i].title = subject_of(print->view);
+        print->columns[i].keeps_end = has_paths(print->view);
     }
     return status;
 }
@@ -298,7 +307,7 @@ static void put_files(const struct printing *print)
                        all.trace_count == 1 ? "" : "s");
 }
 
-static void put_head(struct printing *print)
+static void put_head_words(struct printing *print)
 {
     const ttape_report_info *info = &print->view->info;
     struct tool_output *out = print->out;
@@ -330,7 +339,14 @@ static void put_head(struct printing *print)
         tool_output_text(out, ", preempted ");
         tool_output_bytes(out, text, tool_put_time(text, info->preempted_ns));
     }
-    tool_output_text(out, "\n\n");
+}
+
+static void put_head(struct printing *print)
+{
+    struct tool_folding folding = tool_folding_open(print->out, 0);
+    put_head_words(print);
+    tool_folding_close(&folding);
+    tool_output_text(print->out, "\n");
 }
 
 static void put_rows(struct printing *print, size_t first, size_t end)
@@ -393,10 +409,9 @@ static void put_unknown_ends(const struct printing *print)
         count += print->view->rows[i].row.unknown_end_count;
     if (count == 0)
         return;
-    tool_output_text(out, "\nbegin or end not seen: ");
+    tool_output_text(out, "\nbegin or end not seen (~, >=): ");
     tool_output_bytes(out, text, tool_put_count(text, count));
-    tool_output_printf(out, " call%s: MEAN, MIN, MAX and DEVIATION are without\n",
-                       count == 1 ? "" : "s");
+    tool_output_printf(out, " call%s of these rows, without a duration\n", count == 1 ? "" : "s");
 }
 
 /* What is odd about the numbers above. */
