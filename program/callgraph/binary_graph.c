@@ -73,11 +73,23 @@ static void meet(struct reach *reach, uint32_t machine)
         *put = machine;
 }
 
-uint32_t tool_binary_named(struct tool_binary_graph *graph, uint32_t name)
+uint32_t tool_binary_exported(struct tool_binary_graph *graph, ttape_string symbol)
 {
-    uint64_t hash = tool_binary_name_hash(graph, graph->names[name], strlen(graph->names[name]));
+    uint64_t hash = tool_binary_name_hash(graph, symbol.data, symbol.size_bytes);
     uint32_t found = ttp_key_map_find(&graph->exported, hash, 0);
     return found != 0 ? found - 1 : TTAPE_NONE;
+}
+
+uint64_t tool_binary_outside_id(struct tool_binary_graph *graph, ttape_string symbol)
+{
+    return ttape_context_id(ttape_context_seed("name:", 5),
+                            tool_binary_name_hash(graph, symbol.data, symbol.size_bytes));
+}
+
+uint32_t tool_binary_named(struct tool_binary_graph *graph, uint32_t name)
+{
+    const char *symbol = graph->names[name];
+    return tool_binary_exported(graph, (ttape_string){symbol, strlen(symbol)});
 }
 
 /* Names of the C library that call what they were given before, or what is in a table. */
@@ -156,6 +168,16 @@ static void add_edges(struct joining *joining, uint32_t from, uint32_t kinds)
         edges->functions[from].makes_pointer_calls = true;
 }
 
+static void call_outside(struct reach *reach, const char *name)
+{
+    struct tool_binary_graph *graph = reach->graph;
+    reach->makes_pointer_calls = calls_back(name);
+    if (graph->names_pointers) {
+        uint64_t id = tool_binary_outside_id(graph, (ttape_string){name, strlen(name)});
+        put_hooked(reach, tool_edges_function(graph->edges, id));
+    }
+}
+
 static void join_relation(struct joining *joining, uint32_t from,
                           const struct tool_relation *relation)
 {
@@ -169,7 +191,7 @@ static void join_relation(struct joining *joining, uint32_t from,
         reach->makes_pointer_calls = true;
     else if (relation->kind == TOOL_RELATION_UNKNOWN &&
              (to = tool_binary_named(graph, to)) == TTAPE_NONE)
-        reach->makes_pointer_calls = calls_back(graph->names[relation->to]);
+        call_outside(reach, graph->names[relation->to]);
     else
         meet(reach, to);
     go_on(reach);

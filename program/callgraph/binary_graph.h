@@ -110,7 +110,7 @@ struct tool_binary_graph {
     struct tool_symbols *symbols; /* reads debug information, or NULL */
     bool sees_bare;      /* set it: functions of files without hooks are seen beside hooked ones */
     bool names_pointers; /* set it: edges through pointers are left to makes_pointer_calls and
-                            is_taken of their ends */
+                            is_taken of their ends, and edges lead to what no file has */
 };
 
 /* False: memory is short, as it is where the edges' pool says so later. It is the edges' memory. */
@@ -151,6 +151,10 @@ void tool_binary_pointers(const struct tool_image *image, tool_binary_take_point
 uint32_t tool_binary_function_of(struct tool_binary_graph *graph, uint32_t machine);
 /* The function that a name of what is elsewhere stands for; TTAPE_NONE: none. */
 uint32_t tool_binary_named(struct tool_binary_graph *graph, uint32_t name);
+/* The machine function that has that symbol; TTAPE_NONE: none has. */
+uint32_t tool_binary_exported(struct tool_binary_graph *graph, ttape_string symbol);
+/* The id of what no file has, by its symbol: with names_pointers, edges lead there. */
+uint64_t tool_binary_outside_id(struct tool_binary_graph *graph, ttape_string symbol);
 struct tool_hooked *tool_binary_hooked(struct tool_binary_graph *graph, uint32_t module,
                                        uint32_t address);
 static inline uint32_t tool_binary_machine(const struct tool_binary_graph *graph, uint32_t module,

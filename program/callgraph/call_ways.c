@@ -114,14 +114,9 @@ static bool is_by_tail(const struct tool_call_ways *ways, uint32_t from, uint32_
     return false;
 }
 
-enum tool_call_way tool_call_way(const struct tool_call_ways *ways, uint64_t from_id,
-                                 uint64_t to_id)
+static enum tool_call_way find_way(const struct tool_call_ways *ways, uint32_t from, uint32_t to)
 {
     const struct tool_edges *edges = &ways->edges;
-    uint32_t from = ttp_key_map_find(&edges->by_key, from_id, TTAPE_NONE);
-    uint32_t to = ttp_key_map_find(&edges->by_key, to_id, TTAPE_NONE);
-    if (from == TTAPE_NONE || to == TTAPE_NONE)
-        return TOOL_WAY_UNKNOWN;
     const struct tool_edge *edge = tool_edges_find(edges, from, to);
     uint32_t kinds = edge != NULL ? edge->kinds : 0;
     bool by_pointer = (kinds & (TOOL_EDGE_POINTER | TOOL_EDGE_OUTSIDE)) != 0 ||
@@ -135,4 +130,31 @@ enum tool_call_way tool_call_way(const struct tool_call_ways *ways, uint64_t fro
     return (kinds & (TOOL_EDGE_DIRECT | TOOL_EDGE_LINKED)) != 0 ? TOOL_WAY_NAMED
            : (kinds & TOOL_EDGE_INLINED) != 0                   ? TOOL_WAY_INLINED
                                                                 : TOOL_WAY_UNKNOWN;
+}
+
+/* What a symbol stands for, be it in a file or not. */
+static uint32_t find_named(struct tool_call_ways *ways, ttape_string symbol)
+{
+    uint32_t machine = tool_binary_exported(&ways->binaries, symbol);
+    if (machine != TTAPE_NONE)
+        return tool_binary_function_of(&ways->binaries, machine);
+    return ttp_key_map_find(&ways->edges.by_key, tool_binary_outside_id(&ways->binaries, symbol),
+                            TTAPE_NONE);
+}
+
+enum tool_call_way tool_call_way(struct tool_call_ways *ways, uint64_t from_id, uint64_t to_id,
+                                 ttape_string symbol)
+{
+    const struct tool_edges *edges = &ways->edges;
+    uint32_t from = ttp_key_map_find(&edges->by_key, from_id, TTAPE_NONE);
+    uint32_t to = ttp_key_map_find(&edges->by_key, to_id, TTAPE_NONE);
+    uint32_t named = find_named(ways, symbol);
+    enum tool_call_way way = TOOL_WAY_UNKNOWN, by_name = TOOL_WAY_UNKNOWN;
+    if (from != TTAPE_NONE && to != TTAPE_NONE)
+        way = find_way(ways, from, to);
+    /* Who chooses a function when a program is loaded takes its address: by a pointer, it seems. */
+    if (from != TTAPE_NONE && named != TTAPE_NONE &&
+        (way == TOOL_WAY_UNKNOWN || way == TOOL_WAY_POINTER))
+        by_name = find_way(ways, from, named);
+    return by_name != TOOL_WAY_UNKNOWN ? by_name : way;
 }

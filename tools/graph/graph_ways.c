@@ -9,7 +9,7 @@
 
 /* The function that a node is, as hooks and files know it. False: it is none, or in no module. */
 static bool find_id(const struct tool_graph *graph, uint32_t node, ttape_module *module,
-                    uint64_t *id)
+                    ttape_string *symbol, uint64_t *id)
 {
     const ttape_graph_node *of = &graph->nodes[node];
     const ttape_function *function = &graph->functions[of->function];
@@ -19,6 +19,7 @@ static bool find_id(const struct tool_graph *graph, uint32_t node, ttape_module 
         site.kind != TTAPE_SITE_FUNCTION ||
         ttape_reader_get_module(graph->input->reader, site.module, module) != TTAPE_OK)
         return false;
+    *symbol = site.symbol;
     *id = ttape_context_id(tool_module_seed(module), site.address - module->start);
     return true;
 }
@@ -28,9 +29,10 @@ static void read_modules(struct tool_call_ways *ways, struct tool_graph_ways *fo
 {
     struct ttp_key_map missing = {0};
     ttape_module module;
+    ttape_string symbol;
     uint64_t id;
     for (uint32_t i = 0; i < graph->info.node_count; i++) {
-        if (!find_id(graph, i, &module, &id) || tool_call_ways_add(ways, &module) ||
+        if (!find_id(graph, i, &module, &symbol, &id) || tool_call_ways_add(ways, &module) ||
             module.path.size_bytes == 0 || module.path.data[0] != '/') /* the kernel's vdso */
             continue;
         uint32_t *is_known = tool_map_at(&missing, tool_module_seed(&module), 0);
@@ -50,14 +52,16 @@ void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph
     if (ways == NULL)
         tool_memory_short();
     ttape_module module;
+    ttape_string symbol;
     uint64_t from, to;
     *found = (struct tool_graph_ways){.of_edge = tool_allocate(graph->info.edge_count + 1, 1)};
     read_modules(ways, found, graph);
     for (uint32_t i = 0; i < graph->info.edge_count; i++) {
         const ttape_graph_edge *edge = &graph->edges[i];
         enum tool_call_way way = TOOL_WAY_UNKNOWN;
-        if (find_id(graph, edge->from, &module, &from) && find_id(graph, edge->to, &module, &to))
-            way = tool_call_way(ways, from, to);
+        if (find_id(graph, edge->from, &module, &symbol, &from) &&
+            find_id(graph, edge->to, &module, &symbol, &to))
+            way = tool_call_way(ways, from, to, symbol);
         found->of_edge[i] = (uint8_t)way;
         found->calls[way] += edge->sum.call_count - edge->sum.start_count - edge->sum.through_count;
     }
