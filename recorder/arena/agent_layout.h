@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 5u
+#define TTP_AGENT_VERSION 6u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
@@ -21,6 +21,8 @@
 #define TTP_AGENT_MODULES 256u   /* that are changed */
 #define TTP_AGENT_THREADS 64u    /* that are named */
 #define TTP_AGENT_PAGE    4096u
+#define TTP_AGENT_MEMORY  16384u /* of a thread, for texts among values */
+#define TTP_AGENT_RANGES  8u
 
 struct ttp_agent_head {
     uint64_t magic;
@@ -29,12 +31,14 @@ struct ttp_agent_head {
     uint32_t begin;                               /* where the thread begins that maps the rest */
     uint32_t shared, arena; /* struct ttp_agent_shared; the page that the arena's lies over */
     uint32_t enter, exit, tail, joined, joined_tail, library_enter, library_exit; /* for stubs */
-    uint32_t reserved;
+    uint32_t enter_valued, exit_valued, reserved;
 };
 
 /* A thread that was there. */
 struct ttp_agent_known {
-    uint32_t thread_id, reserved;
+    uint32_t thread_id;
+    uint32_t is_stack_whole; /* up from where the thread is in it, all of it is there while the
+                              * thread is */
     uint64_t serial, sequence, started; /* its stream, where one has begun; else 0 */
     uint64_t place, epoch; /* of its next record: distance from the blocks; 0: in another block */
     uint64_t stack_low, stack_high;  /* of its stack */
@@ -50,6 +54,11 @@ struct ttp_agent_call {
 /* Stubs of modules that lie together; the first one is in the segment. */
 struct ttp_agent_area {
     uint64_t at, bytes; /* 0: there is none */
+};
+
+/* Memory that stays, and can be read. */
+struct ttp_agent_range {
+    uint64_t low, high; /* 0: there is none */
 };
 
 /* A module that is changed; it may be unloaded, and another one lie there. */
@@ -80,12 +89,13 @@ struct ttp_agent_shared {
     uint64_t next_state;                 /* counted by the agent */
     uint32_t threads[TTP_AGENT_THREADS]; /* only these, */
     uint32_t thread_count;               /* where there are any */
-    uint32_t reserved;
+    uint32_t memory_at;                  /* in a thread's state; 0: no values are recorded */
+    struct ttp_agent_range constants[TTP_AGENT_RANGES]; /* of the executable */
     int64_t result; /* of mapping: 0, or a negative errno; 1: it is not over */
     char path[TTP_AGENT_PATH];
     struct ttp_agent_known known[TTP_AGENT_KNOWN];
 };
 
-_Static_assert(sizeof(struct ttp_agent_head) == 72, "no hidden padding");
+_Static_assert(sizeof(struct ttp_agent_head) == 80, "no hidden padding");
 
 #endif

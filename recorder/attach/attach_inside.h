@@ -82,6 +82,11 @@ struct ttp_maps {
 bool ttp_maps_read(struct ttp_maps *maps, uint32_t pid);
 void ttp_maps_free(struct ttp_maps *maps);
 const struct ttp_map *ttp_maps_at(const struct ttp_maps *maps, uint64_t address);
+/* Whether all of a mapping stays while a stack is in it, by what lies in front of it. */
+bool ttp_maps_is_guarded(const struct ttp_maps *maps, const struct ttp_map *stack);
+/* Constants of the file: what is mapped of it, can be read and not written. */
+void ttp_maps_constants(const struct ttp_maps *maps, const char *path,
+                        struct ttp_agent_range ranges[TTP_AGENT_RANGES]);
 /* A place for so many bytes that a jump from [low, high) reaches; 0: there is none. */
 uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high, uint64_t bytes);
 
@@ -179,13 +184,13 @@ struct ttp_windows {
     struct ttp_chosen_head *own_chosen; /* NULL: as it was given */
     struct ttp_code_view view;
     struct ttp_probe_decision decision;
-    uint8_t *area; /* data and stubs, as they go into the segment */
-    size_t area_bytes;
-    struct ttp_changes changes; /* sorted by address */
-    struct ttp_window *list;    /* of each change */
-    uint8_t *is_busy;           /* of each function: it is left as it is */
-    uint8_t *has_entry;         /* of each: there is a jump for its entry */
-    uint32_t faults;            /* functions left as they may fault */
+    uint8_t *area; /* data, stubs and what is known of values, as they go into the segment */
+    size_t area_bytes, stub_bytes, values_bytes; /* whole pages; and of the last, as it is */
+    struct ttp_changes changes;                  /* sorted by address */
+    struct ttp_window *list;                     /* of each change */
+    uint8_t *is_busy;                            /* of each function: it is left as it is */
+    uint8_t *has_entry;                          /* of each: there is a jump for its entry */
+    uint32_t faults;                             /* functions left as they may fault */
 };
 struct ttp_target_look {
     uint32_t pid;
@@ -231,11 +236,18 @@ struct ttp_segment {
     uint64_t at, bytes;                                            /* 0: there is none */
     uint64_t states, pages, changes, calls, scratch, area, blocks; /* distances from `at` */
     uint32_t state_count, state_bytes, block_count;
+    uint32_t memory_at; /* in a state; 0: no values are recorded */
     uint64_t file_bytes;
 };
-/* What goes where, for so many threads, changes and bytes of stubs. */
-void ttp_segment_lay(struct ttp_segment *segment, size_t threads, uint32_t changes,
-                     uint64_t area_bytes, const struct ttp_arena_head *arena);
+/* What goes where. */
+struct ttp_segment_wish {
+    size_t threads;
+    uint32_t changes;
+    uint64_t area_bytes; /* of stubs */
+    bool has_values;
+};
+void ttp_segment_lay(struct ttp_segment *segment, const struct ttp_segment_wish *wish,
+                     const struct ttp_arena_head *arena);
 /* While the process stands still. Returns NULL, or why not; nothing is left then. */
 const char *ttp_segment_map(const struct ttp_segment *segment, struct ttp_stop *stop,
                             const struct ttp_call_places *places,
@@ -274,6 +286,7 @@ ttape_status ttp_targets_open(struct ttp_targets *targets, const struct ttp_targ
                               const struct ttp_attach_wish *wishes, size_t count, ttape_error *err);
 void ttp_targets_close(struct ttp_targets *targets);
 uint32_t ttp_targets_changes(const struct ttp_targets *targets); /* at most */
+bool ttp_targets_have_values(const struct ttp_targets *targets);
 void ttp_targets_name(const struct ttp_targets *targets, const struct ttp_maps *maps,
                       struct ttp_agent_module *modules);
 /* The one that has the address; NULL: none. */

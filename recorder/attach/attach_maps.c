@@ -65,6 +65,28 @@ bool ttp_maps_read(struct ttp_maps *maps, uint32_t pid)
     return is_whole && maps->count > 0;
 }
 
+bool ttp_maps_is_guarded(const struct ttp_maps *maps, const struct ttp_map *stack)
+{
+    const struct ttp_map *below = ttp_maps_at(maps, stack->start - 1);
+    return stack->inode == 0 && below != NULL && below->inode == 0 && !below->can_read &&
+           !below->can_write && !below->can_execute;
+}
+
+void ttp_maps_constants(const struct ttp_maps *maps, const char *path,
+                        struct ttp_agent_range ranges[TTP_AGENT_RANGES])
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct ttp_map *map = &maps->list[i];
+        if (!map->can_read || map->can_write || map->is_shared || strcmp(map->path, path) != 0)
+            continue;
+        if (count != 0 && ranges[count - 1].high == map->start)
+            ranges[count - 1].high = map->end;
+        else if (count < TTP_AGENT_RANGES)
+            ranges[count++] = (struct ttp_agent_range){map->start, map->end};
+    }
+}
+
 void ttp_maps_free(struct ttp_maps *maps)
 {
     for (size_t i = 0; i < maps->count; i++)

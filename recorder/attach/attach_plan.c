@@ -134,14 +134,18 @@ const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_wish
                                      .segment_count = elf->count,
                                      .bias = elf->bias,
                                      .distance = (uintptr_t)text->bytes - text->low};
+    const struct ttp_values_head *values =
+        wish->chosen == NULL ? NULL : ttp_chosen_values(wish->chosen);
+    w->values_bytes = values == NULL ? 0 : wish->chosen->values.bytes;
     struct ttp_probe_decision *d = &w->decision;
     *d = (struct ttp_probe_decision){.view = &w->view,
                                      .plan = w->plan,
                                      .chosen = w->chosen,
+                                     .values = values,
                                      .has_shadow_stack = look->has_shadow_stack};
     ttp_decide_probes_begin(d);
-    w->area_bytes =
-        ttp_page_up(TTP_AREA_DATA + (uint64_t)d->stub_count * sizeof(struct ttp_probe_stub));
+    w->stub_bytes = (uint64_t)d->stub_count * sizeof(struct ttp_probe_stub);
+    w->area_bytes = ttp_page_up(TTP_AREA_DATA + w->stub_bytes + w->values_bytes);
     w->area = calloc(1, w->area_bytes + sizeof(struct ttp_probe_stub));
     d->taken = calloc((plan->code_end - plan->code_start) / 64 + 1, sizeof *d->taken);
     w->changes.capacity = 2 * d->stub_count;
@@ -204,6 +208,17 @@ static bool find_windows(struct ttp_windows *w)
     return is_whole;
 }
 
+/* Behind the stubs, where the agent finds it. */
+static void put_values(struct ttp_windows *w, uint64_t area_at)
+{
+    uint64_t at = TTP_AREA_DATA + w->stub_bytes;
+    struct ttp_probe_data *data = w->decision.data;
+    if (w->values_bytes == 0)
+        return;
+    memcpy(w->area + at, w->decision.values, w->values_bytes);
+    data->values = (const struct ttp_values_head *)(uintptr_t)(area_at + at);
+}
+
 const char *ttp_windows_make(struct ttp_windows *w, uint64_t agent, uint64_t area_at)
 {
     const struct ttp_agent_head *head = ttp_agent_image_head();
@@ -216,8 +231,8 @@ const char *ttp_windows_make(struct ttp_windows *w, uint64_t agent, uint64_t are
                                     .joined = agent + head->joined,
                                     .joined_tail = agent + head->joined_tail,
                                     .inlined = agent + head->enter,
-                                    .enter_valued = agent + head->enter,
-                                    .exit_valued = agent + head->exit};
+                                    .enter_valued = agent + head->enter_valued,
+                                    .exit_valued = agent + head->exit_valued};
     if (is_library) {
         hooks.enter = agent + head->library_enter;
         hooks.exit = agent + head->library_exit;
@@ -229,7 +244,8 @@ const char *ttp_windows_make(struct ttp_windows *w, uint64_t agent, uint64_t are
     data->module_start = w->view.bias + w->plan->code_start;
     data->module_bytes = w->plan->code_end - w->plan->code_start;
     data->bias = w->view.bias;
-    ttp_decide_probe_data(d, &hooks, w->area_bytes - TTP_AREA_DATA);
+    put_values(w, area_at);
+    ttp_decide_probe_data(d, &hooks, w->stub_bytes);
     ttp_decide_probe_stubs(d);
     ttp_decide_probe_jumps(d, &w->changes);
     qsort(w->changes.list, w->changes.count, sizeof *w->changes.list, compare_changes);

@@ -27,6 +27,7 @@
 #define CHILDREN_ROUNDS 8u
 #define ROUNDS          4u /* of stops for functions that somebody is inside */
 #define PAUSE_NS        1000000
+#define PATH_BYTES      4096u
 #define BLOCK_BYTES     4096u /* of a thread's control block */
 #define USUAL_ID_AT     0x2d0u
 #define FAULT_SIGNALS                                                                              \
@@ -202,6 +203,12 @@ static bool has_named(const struct ttp_attach *a, const struct ttp_stop *stop)
     return false;
 }
 
+static bool look_at_maps(struct ttp_attach *a)
+{
+    ttp_maps_free(&a->maps);
+    return ttp_maps_read(&a->maps, a->options.pid);
+}
+
 /* Where a thread's own stack is, whatever it runs on now, as handlers may on one of theirs: its
  * control block lies at its end, but for the first thread's. */
 static const struct ttp_map *find_own_stack(const struct ttp_attach *a,
@@ -237,12 +244,23 @@ static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
         ttp_told_name(a->options.pid, known->thread_id, known->name);
         if (map == NULL)
             continue;
-        known->stack_low = map->start - (strcmp(map->path, "[stack]") == 0 ? 0x800000 : 0);
+        bool is_first = strcmp(map->path, "[stack]") == 0;
+        known->is_stack_whole = is_first || ttp_maps_is_guarded(&a->maps, map);
+        known->stack_low = map->start - (is_first ? 0x800000 : 0);
         known->stack_high = map->end;
     }
     for (uint32_t i = shared->known_count; i-- > 0;) /* the first thread, unless it has ended */
         if (shared->image == 0 && (shared->known[i].thread_id == a->options.pid || i == 0))
             ttp_told_give(&a->outside, a->options.pid, &shared->known[i], &shared->image);
+}
+
+static void tell_constants(struct ttp_attach *a)
+{
+    char link[64], path[PATH_BYTES];
+    (void)snprintf(link, sizeof link, "/proc/%u/exe", ttp_living_task(a->options.pid));
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    path[size < 0 ? 0 : size] = '\0';
+    ttp_maps_constants(&a->maps, path, a->shared->constants);
 }
 
 /* Where things are in the segment, by the distances. */
@@ -260,7 +278,9 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     shared->blocks = s->at + s->blocks;
     shared->state_count = s->state_count;
     shared->state_bytes = s->state_bytes;
-    shared->frame_count = (s->state_bytes - 2 * (uint32_t)TTP_PAGE) / 24;
+    shared->memory_at = s->memory_at;
+    shared->frame_count =
+        ((s->memory_at != 0 ? s->memory_at : s->state_bytes) - 2 * (uint32_t)TTP_PAGE) / 24;
     shared->block_count = s->block_count;
     shared->blocks_offset = a->outside.head->blocks_offset;
     shared->file_bytes = s->file_bytes;
@@ -273,6 +293,7 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     for (size_t i = 0; i < a->options.thread_count && i < TTP_AGENT_THREADS; i++)
         shared->threads[i] = a->options.threads[i];
     (void)snprintf(shared->path, sizeof shared->path, "%s", a->options.arena);
+    tell_constants(a);
 }
 
 static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
@@ -283,8 +304,11 @@ static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
     if (why != NULL)
         return why;
     const struct ttp_cluster *first = &a->targets.clusters[0];
-    ttp_segment_lay(&a->segment, stop->count, ttp_targets_changes(&a->targets), first->bytes,
-                    a->outside.head);
+    const struct ttp_segment_wish wish = {.threads = stop->count,
+                                          .changes = ttp_targets_changes(&a->targets),
+                                          .area_bytes = first->bytes,
+                                          .has_values = ttp_targets_have_values(&a->targets)};
+    ttp_segment_lay(&a->segment, &wish, a->outside.head);
     a->segment.at = ttp_maps_place(&a->maps, first->low, first->high, a->segment.bytes);
     if (a->segment.at == 0)
         return "there is no room near its code";
@@ -300,9 +324,8 @@ static ttape_status stop_first(struct ttp_attach *a, ttape_error *err)
 {
     struct ttp_stop stop;
     TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
-    ttp_maps_free(&a->maps);
     const char *why = NULL;
-    if (!ttp_maps_read(&a->maps, a->options.pid))
+    if (!look_at_maps(a))
         why = "its mappings cannot be read";
     else if (!ttp_call_places_find(&a->places, &a->maps, stop.memory))
         why = no_place;
@@ -341,6 +364,8 @@ static bool tell_open_calls(struct ttp_attach *a, const struct ttp_stop *stop)
     struct ttp_agent_call *calls = calloc(TTP_AGENT_CALLS, sizeof *calls);
     if (calls == NULL)
         return false;
+    if (shared->memory_at != 0) /* no stack may be read that is another one by now */
+        (void)look_at_maps(a);
     note_threads(a, stop);
     a->counts->open_calls = ttp_open_calls_tell(&open, shared->known, shared->known_count, calls);
     bool is_told =
@@ -358,11 +383,8 @@ static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop)
 {
     struct ttp_points points = {.targets = &a->targets};
     bool is_known = ttp_points_find(&points, stop, &a->maps);
-    if (!is_known) { /* a stack that is new */
-        ttp_maps_free(&a->maps);
-        is_known =
-            ttp_maps_read(&a->maps, a->options.pid) && ttp_points_find(&points, stop, &a->maps);
-    }
+    if (!is_known) /* a stack that is new */
+        is_known = look_at_maps(a) && ttp_points_find(&points, stop, &a->maps);
     const char *why = is_known ? NULL : "a thread's stack cannot be read";
     if (why == NULL && !ttp_targets_change(&a->targets, stop->memory, &points, &a->counts->busy))
         why = "its code cannot be written to, or has just changed";

@@ -20,25 +20,27 @@
 #define STACK_BYTES  UINT64_C(16384) /* of the agent's beginning */
 #define NOT_REPLACED 0x100000        /* MAP_FIXED_NOREPLACE */
 
-void ttp_segment_lay(struct ttp_segment *s, size_t threads, uint32_t changes, uint64_t area_bytes,
+void ttp_segment_lay(struct ttp_segment *s, const struct ttp_segment_wish *wish,
                      const struct ttp_arena_head *arena)
 {
     const struct ttp_agent_head *head = ttp_agent_image_head();
     uint64_t before = arena->blocks_offset;
     uint32_t blocks = arena->block_capacity < BLOCKS_MOST ? arena->block_capacity : BLOCKS_MOST;
-    size_t states = 2 + 2 * threads + STATES_MORE;
+    size_t states = 2 + 2 * wish->threads + STATES_MORE;
     *s =
         (struct ttp_segment){.state_count = (uint32_t)(states < STATES_MOST ? states : STATES_MOST),
                              .block_count = blocks};
     s->state_bytes = (uint32_t)(2 * TTP_PAGE + ttp_page_up((uint64_t)FRAMES * FRAME_BYTES));
+    s->memory_at = wish->has_values ? s->state_bytes : 0;
+    s->state_bytes += wish->has_values ? TTP_AGENT_MEMORY : 0;
     s->states = ttp_page_up(head->image_bytes);
     s->pages = s->states + (uint64_t)s->state_count * s->state_bytes;
     s->changes = s->pages + (uint64_t)s->state_count * TTP_PAGE;
-    s->calls = ttp_page_up(s->changes + (uint64_t)changes * sizeof(struct ttp_change));
+    s->calls = ttp_page_up(s->changes + (uint64_t)wish->changes * sizeof(struct ttp_change));
     s->scratch = s->calls + TTP_AGENT_CALLS * sizeof(struct ttp_agent_call);
     s->area = s->scratch + STACK_BYTES + TTP_FRAME_ROOM;
-    s->blocks =
-        (s->area + area_bytes + before + TTP_BLOCK_BYTES - 1) / TTP_BLOCK_BYTES * TTP_BLOCK_BYTES;
+    s->blocks = (s->area + wish->area_bytes + before + TTP_BLOCK_BYTES - 1) / TTP_BLOCK_BYTES *
+                TTP_BLOCK_BYTES;
     s->file_bytes = before + (uint64_t)blocks * TTP_BLOCK_BYTES;
     s->bytes = s->blocks + (uint64_t)blocks * TTP_BLOCK_BYTES;
 }

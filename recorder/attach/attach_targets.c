@@ -263,6 +263,14 @@ uint32_t ttp_targets_changes(const struct ttp_targets *t)
     return count;
 }
 
+bool ttp_targets_have_values(const struct ttp_targets *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->list[i].windows.values_bytes != 0)
+            return true;
+    return false;
+}
+
 const struct ttp_target *ttp_targets_at(const struct ttp_targets *t, uint64_t address)
 {
     size_t low = 0, high = t->count;

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""A process that is attached to is recorded by the rules of a filter, its conditions on times
-included, and triggers end the recording. A library of its own is part of it; --module chooses."""
+"""A process that is attached to is recorded by the rules of a filter, its conditions on times and
+values included, and triggers end the recording. A library of its own is part of it; --module
+chooses. Values are those that can be had without a system call: of threads that were there and
+that come, and of a handler on a stack of its own."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,27 +25,122 @@ __attribute__((noinline)) int other(int n) { return leaf(n) - 1; }
 int main(void)
 {
     char byte;
-    while (read(0, &byte, 1) == 1)
+    while (read(0, &byte, 1) == 1) {
         for (int i = 0; i < 20; i++) {
             work(i);
             other(i);
         }
+        if (write(1, &byte, 1) != 1)
+            return 2;
+    }
     return 0;
 }
 """
+VALUES = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define F __attribute__((noinline, noclone))
+enum color { RED, GREEN = 5, BLUE = -2 };
+struct point { int x, y; };
+volatile int sum;
+F int numbers(signed char a, short b, int c, long d, unsigned char e) { sum += a; return c - 1; }
+F long stacked(int a, int b, int c, int d, int e, int f, signed char g, long h)
+{
+    sum += a;
+    return h + g;
+}
+F double floats(double x, float y) { sum++; return x * y; }
+F long double wide(long double x, int n) { sum++; return x * n; }
+F enum color words(enum color c, _Bool b, char d) { sum++; return c; }
+F int texts(const char *constant, const char *buffer, const char *heap, const char *none)
+{
+    sum++;
+    return constant[0] + buffer[0] + heap[0];
+}
+F int points(struct point a, const struct point *b) { sum++; return a.x + b->y; }
+F int handled(int number, long more) { sum++; return number + 1; }
+F int started(int n, const char *own) { sum++; return n * own[0]; }
+static void handle(int number) { handled(number, -5); }
+static pthread_barrier_t begins, ends;
+static void *serve(void *of)
+{
+    char own[6000] = "of a thread";
+    for (;;) {
+        pthread_barrier_wait(&begins);
+        for (int i = 0; i < 20; i++)
+            started((int)(long)of * 1000 + i, own + (i == 7) * 5900);
+        pthread_barrier_wait(&ends);
+    }
+    return NULL;
+}
+static void *start(void *of) { return (void *)(long)started(-3, (const char *)of); }
+int main(void)
+{
+    pthread_t one;
+    char byte, own[9000] = "on the stack", *heap = strdup("in the heap");
+    const struct point there = {8, -9};
+    struct sigaction on = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
+    stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536};
+    if (sigaltstack(&stack, NULL) != 0 || sigaction(SIGUSR1, &on, NULL) != 0)
+        return 2;
+    pthread_barrier_init(&begins, NULL, 4);
+    pthread_barrier_init(&ends, NULL, 4);
+    for (long i = 1; i < 4; i++)
+        if (pthread_create(&one, NULL, serve, (void *)i) != 0)
+            return 3;
+    for (int n = 0; read(0, &byte, 1) == 1; n++) {
+        pthread_barrier_wait(&begins);
+        numbers(-1, -300, n % 8, -5000000000, 255);
+        stacked(1, 2, 3, 4, 5, 6, -7, 8);
+        floats(2.5, 1.5f);
+        wide(-1.25L, 2);
+        words(BLUE, 1, 'x');
+        texts("a constant", own, heap, (const char *)16);
+        points((struct point){3, -4}, &there);
+        raise(SIGUSR1);
+        pthread_barrier_wait(&ends);
+        if (pthread_create(&one, NULL, start, own + 8000) != 0 || pthread_join(one, NULL) != 0)
+            return 4;
+        if (write(1, &byte, 1) != 1)
+            return 5;
+    }
+    return 0;
+}
+"""
+# What each call is, as dump has it: P is an address, N a number.
+CALLS = {
+    "numbers": "numbers(a=-1, b=-300, c=N, d=-5000000000, e=255) = N",
+    "stacked": "stacked(a=1, b=2, c=3, d=4, e=5, f=6, g=-7, h=8) = 1",
+    "floats": "floats(x=2.5, y=1.5) = 3.75",
+    "wide": "wide(x=-1.25, n=2)",
+    "words": "words(c=BLUE, b=true, d=120 'x') = BLUE",
+    "texts": 'texts(constant="a constant", buffer="on the stack", heap=P, none=0x10) = N',
+    "points": "points(a={x=3, y=-4}, b=P{x=8, y=-9}) = -6",
+    "handled": "handled(number=10, more=-5) = 11",
+}
 
 
-def attach(program, *options, ends="other"):
-    """What is recorded of a hundred rounds, by function; the trigger ends the recording."""
+def has_ended(process):
+    """A pause for what else there is to do, too."""
+    try:
+        return process.wait(timeout=0.002) is not None
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def attach(program, *options, on="other times 1000 do finish"):
+    """Its trace, of a hundred rounds; the trigger ends the recording."""
     trace = WORK / "t.ttape"
-    process = subprocess.Popen([program], stdin=subprocess.PIPE)
+    process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     recorder = subprocess.Popen(
-        [COMMAND, "attach", "--force", "-o", trace, "--on", f"{ends} times 1000 do finish",
-         *options,
-         str(process.pid)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    while recorder.poll() is None:
+        [COMMAND, "attach", "--force", "-o", trace, "--on", on, *options, str(process.pid)],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not has_ended(recorder):
         process.stdin.write(b"x")
-        process.stdin.flush()
+        assert process.stdout.read(1) == b"x"
     said = recorder.stderr.read()
     process.stdin.close()
     assert process.wait(timeout=60) == 0, said
@@ -50,28 +148,97 @@ def attach(program, *options, ends="other"):
         print(f"SKIPPED: {said.strip()}")
         sys.exit(77)
     assert recorder.returncode in (0, 3), said
-    report = subprocess.run([COMMAND, "report", "--json", trace], check=True, capture_output=True,
-                            text=True)
-    return {row["name"]: row["calls"] for row in json.loads(report.stdout)["rows"]}
+    return trace
+
+
+def say(verb, trace, *options):
+    return subprocess.run([COMMAND, verb, *options, trace], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def called(program, *options, **how):
+    """What is recorded, by function."""
+    said = json.loads(say("report", attach(program, *options, **how), "--json"))
+    return {row["name"]: row["calls"] for row in said["rows"]}
+
+
+def calls_of(trace):
+    """Calls whose ends are there, by function: NAME(arguments) = result."""
+    found = {}
+    for name, rest in re.findall(r" (\w+)(\([^;\n]*\)(?: = [^;\n]*)?);", say("dump", trace)):
+        found.setdefault(name, []).append(name + rest)
+    return found
+
+
+def expression(text):
+    parts = re.split(r"\b([PN])\b", text)
+    return "".join({"P": "0x[0-9a-f]+", "N": r"-?\d+"}.get(part, re.escape(part))
+                   for part in parts)
+
+
+def check_filters(program):
+    for text, wanted in (("leaf", {"leaf"}), ("below work", {"work", "leaf"}),
+                         ("!leaf", {"work", "other"}), ("to work > 0ns", {"work"}),
+                         ("below work < 100s; !leaf", {"work"}), ("work(n > 17)", {"work"})):
+        found = called(program, "--filter", text)
+        # calls that were open when their code was changed are seen in part
+        many = {name for name, calls in found.items() if calls > 10}
+        assert many - {"main", "read", "write", "(the recorder)"} == wanted, (text, found)
+    found = called(program, "--module", "/libleaf", on="leaf times 1000 do finish")
+    assert set(found) - {"(the recorder)"} == {"leaf"}, found
+
+
+def check_numbers(calls):
+    """What goes in fits what comes out."""
+    pairs = [re.fullmatch(r"numbers\(.* c=(\d+), .*\) = (-?\d+)", call) for call in calls]
+    assert all(int(pair[1]) - 1 == int(pair[2]) for pair in pairs), calls
+
+
+def check_started(calls):
+    """Threads that were there are given texts on their own stacks; one that comes another's, which
+    is not read."""
+    text = {letter: '"of a thread"' if letter else '""' for letter in (0, ord("o"))}
+    own = {f"n={n}{i:03}, own={text[letter]}) = {letter * (1000 * n + i)}" for n in (1, 2, 3)
+           for i in range(20) for letter in (ord("o") * (i != 7),)}
+    new = {call for call in calls if call.startswith("started(n=-3")}
+    found = {call.removeprefix("started(") for call in calls} - {
+        call.removeprefix("started(") for call in new}
+    assert found == own, found ^ own
+    assert new and all(re.fullmatch(expression("started(n=-3, own=P) = 0"), call)
+                       for call in new), new
+
+
+def check_values(program):
+    # the first of it may have been under way when its code was changed
+    found = calls_of(attach(program, "--args=.", on="points times 40 do finish"))
+    for name, call in CALLS.items():
+        wrong = {one for one in found.get(name, []) if not re.fullmatch(expression(call), one)}
+        assert len(found.get(name, [])) > 10 and not wrong, (call, wrong, len(found.get(name, [])))
+    check_numbers(found["numbers"])
+    check_started(found["started"])
+    found = calls_of(attach(program, "--args", "--args-exclude", "^w", "--retval=^wide",
+                            on="numbers(c = 7) times 5 do finish"))
+    assert found["words"][0] == "words()" and found["floats"][0].endswith(" = 3.75"), found
+    assert sum("c=7," in call for call in found["numbers"]) >= 3, found["numbers"]
+    found = calls_of(attach(program, "--retval=^numbers$", "--filter", "started(own = \"*thread\")",
+                            "--filter", "numbers", on="numbers times 20 do finish"))
+    assert found["started"] and all('own="of a thread") =' in call for call in found["started"]), \
+        found["started"]
+    assert all(re.fullmatch(r"numbers\(\) = -?\d+", call) for call in found["numbers"]), found
 
 
 def main():
     flags, library, program = ["-g", "-O1", "-fno-optimize-sibling-calls"], "libleaf.so", WORK / "p"
     (WORK / "l.c").write_text(LIBRARY)
     (WORK / "p.c").write_text(PROGRAM)
+    (WORK / "v.c").write_text(VALUES)
     subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", library, "l.c"], check=True, cwd=WORK)
     subprocess.run(["cc", *flags, "-o", program, "p.c", library, "-Wl,-rpath,$ORIGIN"], check=True,
                    cwd=WORK)
-    for text, wanted in (("leaf", {"leaf"}), ("below work", {"work", "leaf"}),
-                         ("!leaf", {"work", "other"}), ("to work > 0ns", {"work"}),
-                         ("below work < 100s; !leaf", {"work"})):
-        found = attach(program, "--filter", text)
-        # calls that were open when their code was changed are seen in part
-        many = {name for name, calls in found.items() if calls > 10}
-        assert many - {"main", "read", "(the recorder)"} == wanted, (text, found)
-    found = attach(program, "--module", "/libleaf", ends="leaf")
-    assert set(found) - {"(the recorder)"} == {"leaf"}, found
-    print("filters of what is attached to: ok")
+    subprocess.run(["cc", *flags, "-pthread", "-o", "v", "v.c"], check=True, cwd=WORK)
+    check_filters(program)
+    check_values(WORK / "v")
+    print("filters and values of what is attached to: ok")
 
 
 main()

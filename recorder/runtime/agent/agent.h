@@ -5,6 +5,7 @@
 #define TTP_RUNTIME_AGENT_H
 
 #include "recorder/arena/agent_layout.h"
+#include "recorder/runtime/patch/patch.h"
 #include "recorder/runtime/slow.h"
 
 #define TTP_AGENT_SLOTS 4096u
@@ -24,6 +25,15 @@ extern struct ttp_agent_wiped {
 } ttp_agent_wiped;
 
 extern struct ttp_agent_shared ttp_agent_shared;
+
+/* What a thread has for its values, where any are recorded. */
+struct ttp_agent_memory {
+    struct ttp_agent_range stack; /* its own, where all of that is known to be there */
+    struct ttp_call_texts texts;
+};
+
+/* agent_memory.c: of a thread that begins; `stack` may be none. */
+void ttp_agent_memory_begin(uint64_t at, const struct ttp_agent_range *stack);
 
 /* agent_threads.c: all is mapped. */
 void ttp_agent_ready(void);

@@ -14,21 +14,23 @@
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
 
 #define DISTANCE(name) ".long " name " - ttp_agent_head\n\t"
-__asm__(".pushsection .agent_head, \"a\", @progbits\n\t.globl ttp_agent_head\n\t"
-        ".hidden ttp_agent_head\nttp_agent_head:\n\t"
-        ".quad 0x746e656761707474\n\t.long 5, 72\n\t" DISTANCE("ttp_agent_code_end")
-            DISTANCE("ttp_agent_end") DISTANCE("ttp_agent_file_end") DISTANCE("ttp_agent_begin")
-                DISTANCE("ttp_agent_shared") DISTANCE("ttp_arena") DISTANCE("ttp_probe_enter_entry")
-                    DISTANCE("ttp_probe_exit_entry") DISTANCE("ttp_probe_tail_entry") DISTANCE(
-                        "ttp_probe_joined_entry") DISTANCE("ttp_probe_joined_tail_entry")
-                        DISTANCE("ttp_library_enter_entry") DISTANCE(
-                            "ttp_library_exit_entry") ".long 0\n\t.popsection\n\t"
-                                                      /* rbx: behind the frame's first word */
-                                                      ".text\n\t.globl ttp_agent_begin\n\t.hidden "
-                                                      "ttp_agent_begin\nttp_agent_begin:\n\t"
-                                                      "call ttp_agent_map\n\t"
-                                                      "movq %rbx, %rsp\n\tmovl $15, "
-                                                      "%eax\n\tsyscall\n\tud2\n\t");
+__asm__(
+    ".pushsection .agent_head, \"a\", @progbits\n\t.globl ttp_agent_head\n\t"
+    ".hidden ttp_agent_head\nttp_agent_head:\n\t"
+    ".quad 0x746e656761707474\n\t.long 6, 80\n\t" DISTANCE("ttp_agent_code_end") DISTANCE(
+        "ttp_agent_end") DISTANCE("ttp_agent_file_end") DISTANCE("ttp_agent_begin")
+        DISTANCE("ttp_agent_shared") DISTANCE("ttp_arena") DISTANCE("ttp_probe_enter_entry")
+            DISTANCE("ttp_probe_exit_entry") DISTANCE("ttp_probe_tail_entry")
+                DISTANCE("ttp_probe_joined_entry") DISTANCE("ttp_probe_joined_tail_entry") DISTANCE(
+                    "ttp_library_enter_entry") DISTANCE("ttp_library_exit_entry")
+                    DISTANCE("ttp_probe_enter_valued_entry") DISTANCE(
+                        "ttp_probe_exit_valued_entry") ".long 0\n\t.popsection\n\t"
+                                                       /* rbx: behind the frame's first word */
+                                                       ".text\n\t.globl ttp_agent_begin\n\t.hidden "
+                                                       "ttp_agent_begin\nttp_agent_begin:\n\t"
+                                                       "call ttp_agent_map\n\t"
+                                                       "movq %rbx, %rsp\n\tmovl $15, "
+                                                       "%eax\n\tsyscall\n\tud2\n\t");
 
 void ttp_agent_map(void);
 

@@ -1,6 +1,6 @@
 /* What the hooks ask for in a program that was started for recording, and what the answer is where
  * it was attached to: its blocks are all mapped, it has no further memory, and nothing is patched
- * for faults, values or branches. */
+ * for faults or branches. */
 #include <string.h>
 
 #include "recorder/runtime/agent/agent.h"
@@ -109,30 +109,9 @@ bool ttp_is_in_stubs(uintptr_t code)
     return is_in;
 }
 
-/* -- values -- */
+/* -- values, but those of functions -- */
 
-bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t function,
-                    const struct ttp_call_values *values)
-{
-    (void)process;
-    (void)tag;
-    (void)function;
-    (void)values;
-    return false;
-}
-
-/* No values are patched for; entries of libraries' functions are as others'. */
-void ttp_probe_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
-{
-    ttp_probe_enter(function, call_site, sp);
-}
-
-void ttp_probe_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
-{
-    ttp_probe_exit(function, call_site, sp);
-}
-
-/* Nor are marks. */
+/* Nothing is patched for marks. */
 void ttp_probe_mark(uintptr_t address, uintptr_t unused, uintptr_t sp)
 {
     (void)address;

@@ -235,6 +235,18 @@ static void set_bounds(struct ttp_runtime_stack *own, uintptr_t sp,
     own->base->sp = own->high;
 }
 
+/* A thread's stack ends at its control block, but for the first one's. */
+static void begin_memory(uint64_t at, const struct ttp_agent_known *known)
+{
+    uint64_t block = ttp_thread_block();
+    struct ttp_agent_range stack = {0, 0};
+    if (known != NULL && known->is_stack_whole != 0)
+        stack = (struct ttp_agent_range){known->stack_low, known->stack_high};
+    if (block >= stack.low && block < stack.high)
+        stack.high = block;
+    ttp_agent_memory_begin(at, &stack);
+}
+
 static void open_stacks(uintptr_t sp, const struct ttp_agent_known *known)
 {
     struct ttp_thread_state *own = &ttp_thread;
@@ -244,6 +256,8 @@ static void open_stacks(uintptr_t sp, const struct ttp_agent_known *known)
     ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + 2 * TTP_AGENT_PAGE),
                     stacks->frame_count);
     set_bounds(&stacks->list[0], sp, known);
+    if (ttp_agent_shared.memory_at != 0)
+        begin_memory((uint64_t)(uintptr_t)memory + ttp_agent_shared.memory_at, known);
     own->stacks = stacks;
     own->top = stacks->list[0].base;
 }

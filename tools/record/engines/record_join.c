@@ -13,6 +13,7 @@
 #include "tools/io/debug_files.h"
 #include "tools/record/engines/record_asked.h"
 #include "tools/record/engines/record_calls.h"
+#include "tools/record/engines/record_choice.h"
 #include "tools/record/start/record_own.h"
 
 #define NAME_BYTES 64u
@@ -91,19 +92,75 @@ char *tool_record_join_image(uint32_t pid)
     return NULL;
 }
 
+struct joining {
+    struct tool_record_joined *module;
+    const struct tool_record_values *values;
+    uint32_t *wanted; /* of each function's values; NULL: of none */
+};
+
 static void choose_function(void *context, uint32_t index, ttape_string name, bool is_chosen)
 {
-    struct tool_record_joined *module = context;
-    uint64_t *bits = (uint64_t *)(module->chosen + 1);
-    (void)name;
-    if (is_chosen)
-        bits[index / 64] |= UINT64_C(1) << index % 64;
-    module->count += is_chosen;
+    const struct joining *j = context;
+    uint64_t *bits = (uint64_t *)(j->module->chosen + 1);
+    if (!is_chosen)
+        return;
+    if (j->wanted != NULL)
+        j->wanted[index] = tool_record_values_wanted(j->values, name);
+    bits[index / 64] |= UINT64_C(1) << index % 64;
+    j->module->count++;
+}
+
+static bool points_to_memory(const struct ttp_values_head *values)
+{
+    const struct ttp_values_row *rows = (const void *)(values + 1);
+    const struct ttp_value_place *places = (const void *)(rows + values->row_count);
+    for (uint32_t i = 0; i < values->place_count; i++)
+        if (places[i].type == TTAPE_VALUE_STRING || places[i].type >= TTP_VALUE_STRING_AT ||
+            places[i].is_pointed)
+            return true;
+    return false;
+}
+
+/* Puts what is known of the functions' values behind the choice. */
+static void add_values(struct tool_record_join *join, struct tool_record_joined *module,
+                       struct tool_record_patch *patch, const uint32_t *wanted)
+{
+    size_t size = 0;
+    uint64_t at = (module->chosen->total_bytes + 7) / 8 * 8;
+    struct tool_symbols_module *symbols =
+        tool_record_patch_module(patch, &module->given, module->path);
+    struct ttp_values_head *values = tool_record_values_make(&patch->values, &module->given, wanted,
+                                                             patch->symbols, symbols, &size);
+    tool_symbols_module_release(patch->symbols, symbols);
+    if (values == NULL)
+        return;
+    struct ttp_chosen_head *chosen = tool_allocate(at + size, 1);
+    memcpy(chosen, module->chosen, module->chosen->total_bytes);
+    values->at = at;
+    memcpy((uint8_t *)chosen + at, values, size);
+    chosen->values = (struct ttp_chosen_section){at, size};
+    chosen->total_bytes = at + size;
+    free(values);
+    free(module->chosen);
+    join->reads_memory |= points_to_memory(ttp_chosen_values(chosen));
+    module->chosen = chosen;
+}
+
+static void choose_by_names(struct tool_record_join *join, struct tool_record_joined *module,
+                            struct tool_record_patch *patch)
+{
+    struct joining j = {.module = module, .values = &patch->values};
+    if (patch->values.given)
+        j.wanted = tool_allocate((size_t)module->given.head.function_count + 1, sizeof *j.wanted);
+    tool_record_patch_each(patch, &module->given, module->path, choose_function, &j);
+    if (j.wanted != NULL && module->count != 0)
+        add_values(join, module, patch, j.wanted);
+    free(j.wanted);
 }
 
 /* `asked`: of a library, only what is called of it; NULL: by the functions' names. */
-static void choose_functions(struct tool_record_joined *module, struct tool_record_patch *patch,
-                             struct tool_record_asked *asked)
+static void choose_functions(struct tool_record_join *join, struct tool_record_joined *module,
+                             struct tool_record_patch *patch, struct tool_record_asked *asked)
 {
     uint32_t count = module->given.head.function_count;
     size_t size = sizeof *module->chosen + ttp_chosen_bits_bytes(count);
@@ -115,7 +172,7 @@ static void choose_functions(struct tool_record_joined *module, struct tool_reco
                                                .total_bytes = size};
     memcpy(module->chosen->content, module->given.head.content, sizeof module->chosen->content);
     if (asked == NULL) {
-        tool_record_patch_each(patch, &module->given, module->path, choose_function, module);
+        choose_by_names(join, module, patch);
         return;
     }
     module->chosen->flags = TTP_CHOSEN_CALLED;
@@ -141,7 +198,7 @@ static const char *add_module(struct tool_record_join *join, struct tool_record_
     *module = (struct tool_record_joined){.path = tool_copy_text(path, strlen(path))};
     const char *why = tool_patch_give(&wish, &module->given);
     if (why == NULL)
-        choose_functions(module, patch, asked);
+        choose_functions(join, module, patch, asked);
     if (why == NULL && module->count != 0)
         join->count++;
     else
@@ -231,11 +288,12 @@ static int add_modules(struct tool_record_join *join, struct tool_record_patch *
 int tool_record_join_open(struct tool_record_join *join, struct tool_record_patch *patch,
                           uint32_t pid)
 {
-    struct tool_symbols_options symbols = {.no_lines = true,
+    struct tool_symbols_options symbols = {.no_lines = !patch->values.given,
                                            .no_demangle = tool_record_is_mangled(&patch->rules)};
     char *path = tool_record_join_image(pid);
     if (path == NULL)
         return TOOL_CANNOT;
+    tool_record_values_open(&patch->values);
     choose_modules(patch, path);
     tool_debug_files_apply(patch->debug, &symbols);
     patch->symbols = tool_symbols_make(&symbols);
@@ -257,6 +315,17 @@ const void *tool_record_join_plan(const struct tool_record_join *join, const cha
     return NULL;
 }
 
+ttape_string tool_record_join_build_id(const struct tool_record_join *join, ttape_string path)
+{
+    for (size_t i = 0; i < join->count; i++) {
+        const struct ttp_patch_head *head = &join->modules[i].given.head;
+        if (strlen(join->modules[i].path) == path.size_bytes &&
+            memcmp(join->modules[i].path, path.data, path.size_bytes) == 0)
+            return (ttape_string){(const char *)head->build_id, head->build_id_bytes};
+    }
+    return (ttape_string){"", 0};
+}
+
 void tool_record_join_close(struct tool_record_join *join)
 {
     for (size_t i = 0; i < join->count; i++)
@@ -265,7 +334,15 @@ void tool_record_join_close(struct tool_record_join *join)
     *join = (struct tool_record_join){0};
 }
 
-/* ---- what became of it ---- */
+/* ---- what becomes of it ---- */
+
+void tool_record_join_say_values(const struct tool_record_join *join)
+{
+    if (join->reads_memory)
+        tool_message("texts and structures are read on stacks of threads that run already and "
+                     "among the executable's constants; elsewhere, as in the heap, only their "
+                     "addresses are recorded");
+}
 
 void tool_record_join_say(const struct tool_record_join *join, const ttape_session_result *result,
                           uint32_t pid)

@@ -20,6 +20,7 @@ struct tool_record_joined {
 struct tool_record_join {
     struct tool_record_joined *modules;
     size_t count, capacity;
+    bool reads_memory; /* for values of some function */
 };
 
 /* The process that is meant: by its number, or by the name of its program, where there is one. 0:
@@ -33,7 +34,11 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
 /* The module's patch plan, and the choice; NULL: it is not one of them. */
 const void *tool_record_join_plan(const struct tool_record_join *join, const char *module_path,
                                   const void **chosen);
+/* What the module's plan says, for those that the kernel lists alone, which has only paths. */
+ttape_string tool_record_join_build_id(const struct tool_record_join *join, ttape_string path);
 void tool_record_join_close(struct tool_record_join *join);
+/* What is not known of values, in a line, where there may be such. */
+void tool_record_join_say_values(const struct tool_record_join *join);
 /* What was done to the process, in a line. */
 void tool_record_join_say(const struct tool_record_join *join, const ttape_session_result *result,
                           uint32_t pid);

@@ -119,8 +119,11 @@ static bool name_values(void *context, const ttape_site *site, const ttape_modul
 {
     struct tool_record_session *session = context;
     uint64_t elf_address;
+    bool is_listed = session->joins && module->build_id.size_bytes == 0;
+    ttape_string build_id =
+        is_listed ? tool_record_join_build_id(&session->join, module->path) : module->build_id;
     return tool_record_elf_address(&session->rules.names, site, module, &elf_address) &&
-           tool_record_values_name(&session->patch.values, module->build_id, elf_address, values);
+           tool_record_values_name(&session->patch.values, build_id, elf_address, values);
 }
 
 /* What else fails was said. */
@@ -144,24 +147,28 @@ static void ask_values(struct tool_record_session *session)
     }
 }
 
-/* The hooks of a process that runs record no values. */
-static bool lacks_values(const struct tool_record_session *session)
+static void name_all_values(struct tool_record_session *session, ttape_recording_options *o)
 {
-    bool wants_values = false;
-    for (uint32_t i = 0; session->joins && i < tool_record_rule_count(&session->rules); i++) {
-        struct tool_record_wants wants = tool_record_filter_wants(&session->rules, i);
-        wants_values = wants_values || wants.arguments || wants.results;
-    }
-    return wants_values;
+    if (!session->patch.values.given || session->no_symbols)
+        return;
+    o->name_values = name_values;
+    o->values_context = session;
+}
+
+/* Of a process that runs. */
+static int choose_joined(struct tool_record_session *session, ttape_recording_options *o)
+{
+    name_all_values(session, o);
+    int status = tool_record_join_open(&session->join, &session->patch, session->attach);
+    if (status == TOOL_OK && !session->quiet)
+        tool_record_join_say_values(&session->join);
+    return status;
 }
 
 /* Who sees what, and what that needs. */
 static int choose_engine(struct tool_record_session *session, ttape_recording_options *o,
                          const char *command_name)
 {
-    if (lacks_values(session))
-        return tool_usage(session->verb, "a condition on arguments or results: those of a process "
-                                         "that runs are not recorded; conditions on times go");
     ask_values(session);
     tool_record_rules_apply(&session->rules, &o->rules);
     tool_record_filter_judge(&session->rules, &o->conditions, &o->start_off);
@@ -171,7 +178,7 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
     if (session->joins && o->buffer_bytes == 0)
         o->buffer_bytes = JOIN_BUFFER_BYTES;
     if (session->joins)
-        return tool_record_join_open(&session->join, &session->patch, session->attach);
+        return choose_joined(session, o);
     if (session->calls.application)
         o->rules.is_application = tool_record_is_application;
     if (session->patch.measure != NULL)
@@ -211,10 +218,7 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
         return fail_plans(session);
     if (session->patch.inlined)
         session->rules.names.copies = &session->patch.copies;
-    if (session->patch.values.given && !session->no_symbols) {
-        o->name_values = name_values;
-        o->values_context = session;
-    }
+    name_all_values(session, o);
     tool_record_patch_ahead(&session->patch, command_name);
     o->syscalls.is_attached = session->attach != 0;
     return TOOL_OK;
