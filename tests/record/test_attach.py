@@ -217,9 +217,16 @@ def look_at_open_calls(checks, trace, names):
 
 
 def look_at_one(checks, program, trace):
-    """A thread by its number; calls of others are not lost, but none of the trace."""
-    tid = min(int(name) for name in os.listdir(f"/proc/{program.pid}/task")
-              if int(name) != program.pid)
+    """A thread by its number; calls of others are not lost, but none of the trace. It is the oldest
+    but for the first: others end, and numbers are given again."""
+    begins = {}
+    for name in set(os.listdir(f"/proc/{program.pid}/task")) - {str(program.pid)}:
+        try:
+            line = Path(f"/proc/{program.pid}/task/{name}/stat").read_text()
+        except OSError: # it has ended
+            continue
+        begins[int(name)] = int(line.rpartition(")")[2].split()[19])
+    tid = min(begins, key=begins.get)
     cycle(checks, program, trace, "one thread", "--thread", str(tid))
     said = json.loads(setting.tracetape("tree", "--depth", "0", "--json", trace).out)
     checks.equal([node["tid"] for node in said["nodes"]], [tid], "the thread that was named")
