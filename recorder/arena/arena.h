@@ -198,6 +198,7 @@ struct ttp_arena_head {
     uint32_t call_counter; /* before the magic: enum ttp_call_counter, with call_flags 64 */
     /* written by programs: static probes that were chosen, and patched or not */
     uint32_t patched_marks, unpatched_marks;
+    uint32_t off_requests; /* counts who asked for mode to be off, be it off already or not */
 };
 
 /* Says when a period ends, just before it does. */

@@ -322,8 +322,10 @@ static ttape_status set_mode(const ttape_control *c, bool on, ttape_error *err)
     /* Threads notice by the count that there was a time of being off: it goes first. */
     if (on && __atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_OFF)
         (void)__atomic_add_fetch(&head->periods, 1, __ATOMIC_RELEASE);
-    if (!on)
+    if (!on) {
         ttp_arena_note_off(head, now_ticks(c));
+        (void)__atomic_add_fetch(&head->off_requests, 1, __ATOMIC_RELEASE);
+    }
     (void)__atomic_compare_exchange_n(&head->mode, &expected, on ? TTP_MODE_ON : TTP_MODE_OFF,
                                       false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_STOPPED)

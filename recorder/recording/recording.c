@@ -428,8 +428,26 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
 
 void ttape_recording_set_mode(ttape_recording *r, bool on)
 {
+    if (!on)
+        (void)__atomic_add_fetch(&r->drain.arena.head->off_requests, 1, __ATOMIC_RELEASE);
     ttp_arena_set_mode(&r->drain.arena, on ? TTP_MODE_ON : TTP_MODE_OFF,
                        ttp_clock_now(r->drain.clock));
+}
+
+/* Who asks for it to be off meanwhile does not change the mode: the count says so. */
+void ttape_recording_hold(ttape_recording *r, bool holds)
+{
+    struct ttp_arena_file *arena = &r->drain.arena;
+    const struct ttp_arena_head *head = arena->head;
+    uint32_t asked = __atomic_load_n(&head->off_requests, __ATOMIC_ACQUIRE);
+    bool is_on = __atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_ON;
+    if (holds && is_on) {
+        r->held_requests = asked;
+        ttp_arena_set_mode(arena, TTP_MODE_OFF, ttp_clock_now(r->drain.clock));
+    } else if (!holds && r->is_held && !is_on && asked == r->held_requests) {
+        ttp_arena_set_mode(arena, TTP_MODE_ON, 0);
+    }
+    r->is_held = holds && (is_on || r->is_held);
 }
 
 void ttape_recording_request_snapshot(ttape_recording *r) { r->shared.wants_snapshot = true; }

@@ -411,8 +411,8 @@ struct ttape_recording {
     pthread_cond_t started;       /* with spill.lock */
     struct robust_list_head life; /* see announce_life */
     struct robust_list life_node;
-    bool is_synchronous; /* there was no thread to be had */
-    bool has_started, has_thread, has_spill, is_opened, is_finished;
+    uint32_t held_requests; /* the arena's off_requests when it was held */
+    bool has_started, has_thread, has_spill, is_opened, is_finished, is_held, is_synchronous;
 };
 
 /* It is to stop, and this is why, if there is no other reason yet. */

@@ -379,10 +379,22 @@ def check_spill(checks, folder, program):
     proxy.passes = False
     step()
     until("recording to be off", lambda: mode_of(job) == "off")
-    step()
+    checks.equal(setting.tracetape("control", str(job.pid), "on").status, 0, "on")
+    until("recording to be off all the same", lambda: mode_of(job) == "off")
     proxy.passes = True
     until("recording to be on", lambda: mode_of(job) == "on")
     until("room to be given back", lambda: local.stat().st_blocks * 512 < size())
+    proxy.passes = False
+    step()
+    until("recording to be off again", lambda: mode_of(job) == "off")
+    checks.equal(setting.tracetape("control", str(job.pid), "off").status, 0, "off")
+    proxy.passes = True
+    for _ in range(2):  # rounds in which there is room
+        setting.tracetape("control", str(job.pid), "flush")
+        until("it to be sent", lambda: (receiver.folder / "s.ttape").stat().st_size == size())
+    checks.equal(mode_of(job), "off", "as it was asked to be")
+    checks.equal(setting.tracetape("control", str(job.pid), "on").status, 0, "on again")
+    until("recording to be on again", lambda: mode_of(job) == "on")
     step()
     done = setting.finish(job, words, 120)
     checks.equal(done.status, 0, f"record: {done.err[-300:]}")

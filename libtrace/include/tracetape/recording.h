@@ -270,6 +270,9 @@ TTAPE_API ttape_status ttape_recording_poll(ttape_recording *recording, uint64_t
  * recording take SIGBUS where the thread that calls open does not block it. */
 TTAPE_API bool ttape_recording_mend(ttape_recording *recording, const void *address);
 TTAPE_API void ttape_recording_set_mode(ttape_recording *recording, bool on);
+/* Recording is off while it is held, whoever switches it on, and is as it was asked to be then: say
+ * so each time before a poll. */
+TTAPE_API void ttape_recording_hold(ttape_recording *recording, bool holds);
 /* A copy of the trace as it is at the next poll (of a flight recorder: all that it keeps; with
  * rotate_bytes: the current file) as OUTPUT.snapshot-N, N from 1, while recording goes on. */
 TTAPE_API void ttape_recording_request_snapshot(ttape_recording *recording);

@@ -306,6 +306,7 @@ void ttape_rt_off(void)
     if (!is_attached())
         return;
     ttp_arena_note_off(&ttp_arena.head, ttp_process.clock());
+    __atomic_add_fetch(&ttp_arena.head.off_requests, 1, __ATOMIC_RELEASE);
     __atomic_compare_exchange_n(&ttp_arena.head.mode, &expected, TTP_MODE_OFF, false,
                                 __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }

@@ -124,18 +124,14 @@ static void say_waiting(ttape_session *session)
 }
 
 /* What cannot be sent has a limit: recording is off while more waits. */
-static void obey_sending(ttape_session *session, const struct tool_record_send *send, bool *is_full)
+static void obey_sending(ttape_session *session, const struct tool_record_send *send)
 {
-    bool was_full = *is_full;
-    *is_full = tool_record_send_is_full(send);
-    if (*is_full != was_full)
-        ttape_recording_set_mode(ttape_session_recording(session), was_full);
+    ttape_recording_hold(ttape_session_recording(session), tool_record_send_is_full(send));
 }
 
 void tool_record_rounds(ttape_session *session, bool is_attached, bool is_quiet,
                         const struct tool_record_send *send)
 {
-    bool is_full = false;
     uint64_t ended_ns = 0;
     bool is_said = is_quiet || is_attached;
     ttape_session_state state;
@@ -144,7 +140,7 @@ void tool_record_rounds(ttape_session *session, bool is_attached, bool is_quiet,
     ttape_session_get_state(session, &state);
     while (!state.has_ended) {
         obey(session, &state, is_attached, &asked);
-        obey_sending(session, send, &is_full);
+        obey_sending(session, send);
         make_round(session, &failures);
         ttape_session_get_state(session, &state);
         if (state.has_command_ended && ended_ns == 0)
