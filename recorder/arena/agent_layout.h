@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 6u
+#define TTP_AGENT_VERSION 7u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
@@ -85,11 +85,12 @@ struct ttp_agent_shared {
     uint64_t libc_low, libc_high;
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     struct ttp_agent_module modules[TTP_AGENT_MODULES]; /* sorted; the rest is zero */
-    uint64_t frame;                      /* of registers, as the kernel restores them */
-    uint64_t next_state;                 /* counted by the agent */
-    uint32_t threads[TTP_AGENT_THREADS]; /* only these, */
-    uint32_t thread_count;               /* where there are any */
-    uint32_t memory_at;                  /* in a thread's state; 0: no values are recorded */
+    uint64_t frame;                       /* of registers, as the kernel restores them */
+    uint64_t next_state;                  /* counted by the agent */
+    uint32_t threads[TTP_AGENT_THREADS];  /* only these, */
+    uint32_t thread_count;                /* where there are any */
+    uint32_t memory_at;                   /* in a thread's state; 0: no values are recorded */
+    uint32_t calls_have_values, reserved; /* those of libraries' functions */
     struct ttp_agent_range constants[TTP_AGENT_RANGES]; /* of the executable */
     int64_t result; /* of mapping: 0, or a negative errno; 1: it is not over */
     char path[TTP_AGENT_PATH];

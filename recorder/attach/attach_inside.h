@@ -286,7 +286,7 @@ ttape_status ttp_targets_open(struct ttp_targets *targets, const struct ttp_targ
                               const struct ttp_attach_wish *wishes, size_t count, ttape_error *err);
 void ttp_targets_close(struct ttp_targets *targets);
 uint32_t ttp_targets_changes(const struct ttp_targets *targets); /* at most */
-bool ttp_targets_have_values(const struct ttp_targets *targets);
+bool ttp_targets_have_values(const struct ttp_targets *targets, bool of_called_only);
 void ttp_targets_name(const struct ttp_targets *targets, const struct ttp_maps *maps,
                       struct ttp_agent_module *modules);
 /* The one that has the address; NULL: none. */

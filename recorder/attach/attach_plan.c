@@ -236,6 +236,8 @@ const char *ttp_windows_make(struct ttp_windows *w, uint64_t agent, uint64_t are
     if (is_library) {
         hooks.enter = agent + head->library_enter;
         hooks.exit = agent + head->library_exit;
+        hooks.enter_valued = hooks.enter;
+        hooks.exit_valued = hooks.exit;
         hooks.tail = hooks.joined_tail;
     }
     d->data = data;

@@ -279,6 +279,7 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     shared->state_count = s->state_count;
     shared->state_bytes = s->state_bytes;
     shared->memory_at = s->memory_at;
+    shared->calls_have_values = ttp_targets_have_values(&a->targets, true);
     shared->frame_count =
         ((s->memory_at != 0 ? s->memory_at : s->state_bytes) - 2 * (uint32_t)TTP_PAGE) / 24;
     shared->block_count = s->block_count;
@@ -307,7 +308,8 @@ static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
     const struct ttp_segment_wish wish = {.threads = stop->count,
                                           .changes = ttp_targets_changes(&a->targets),
                                           .area_bytes = first->bytes,
-                                          .has_values = ttp_targets_have_values(&a->targets)};
+                                          .has_values =
+                                              ttp_targets_have_values(&a->targets, false)};
     ttp_segment_lay(&a->segment, &wish, a->outside.head);
     a->segment.at = ttp_maps_place(&a->maps, first->low, first->high, a->segment.bytes);
     if (a->segment.at == 0)

@@ -263,10 +263,10 @@ uint32_t ttp_targets_changes(const struct ttp_targets *t)
     return count;
 }
 
-bool ttp_targets_have_values(const struct ttp_targets *t)
+bool ttp_targets_have_values(const struct ttp_targets *t, bool of_called_only)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (t->list[i].windows.values_bytes != 0)
+        if (t->list[i].windows.values_bytes != 0 && (t->list[i].is_called || !of_called_only))
             return true;
     return false;
 }

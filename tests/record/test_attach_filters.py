@@ -101,6 +101,7 @@ int main(void)
         texts("a constant", own, heap, (const char *)16);
         points((struct point){3, -4}, &there);
         raise(SIGUSR1);
+        sum += getenv("NO SUCH") != NULL;
         pthread_barrier_wait(&ends);
         if (pthread_create(&one, NULL, start, own + 8000) != 0 || pthread_join(one, NULL) != 0)
             return 4;
@@ -119,6 +120,8 @@ CALLS = {
     "words": "words(c=BLUE, b=true, d=120 'x') = BLUE",
     "texts": 'texts(constant="a constant", buffer="on the stack", heap=P, none=0x10) = N',
     "points": "points(a={x=3, y=-4}, b=P{x=8, y=-9}) = -6",
+    "getenv": 'getenv(name="NO SUCH") = 0x0',
+    "write": "write(fd=1, buf=P, count=1) = 1",
     "handled": "handled(number=10, more=-5) = 11",
 }
 

@@ -17,7 +17,7 @@
 __asm__(
     ".pushsection .agent_head, \"a\", @progbits\n\t.globl ttp_agent_head\n\t"
     ".hidden ttp_agent_head\nttp_agent_head:\n\t"
-    ".quad 0x746e656761707474\n\t.long 6, 80\n\t" DISTANCE("ttp_agent_code_end") DISTANCE(
+    ".quad 0x746e656761707474\n\t.long 7, 80\n\t" DISTANCE("ttp_agent_code_end") DISTANCE(
         "ttp_agent_end") DISTANCE("ttp_agent_file_end") DISTANCE("ttp_agent_begin")
         DISTANCE("ttp_agent_shared") DISTANCE("ttp_arena") DISTANCE("ttp_probe_enter_entry")
             DISTANCE("ttp_probe_exit_entry") DISTANCE("ttp_probe_tail_entry")

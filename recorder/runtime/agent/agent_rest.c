@@ -7,6 +7,7 @@
 #include "recorder/runtime/branch/branch_state.h"
 #include "recorder/runtime/faults/faults.h"
 #include "recorder/runtime/library/library_values.h"
+#include "recorder/runtime/patch/probe.h"
 
 struct ttp_branch_settings ttp_branch_settings;
 
@@ -109,7 +110,7 @@ bool ttp_is_in_stubs(uintptr_t code)
     return is_in;
 }
 
-/* -- values, but those of functions -- */
+/* -- values of libraries' functions -- */
 
 /* Nothing is patched for marks. */
 void ttp_probe_mark(uintptr_t address, uintptr_t unused, uintptr_t sp)
@@ -126,14 +127,31 @@ bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp)
     return false;
 }
 
+/* The rows of a library's functions, where they are called only; NULL: it is none such, or its row
+ * is another module's, which has jumped here. */
+static const struct ttp_values_head *called_values(uintptr_t function, uintptr_t sp)
+{
+    const struct ttp_probe_data *data = ttp_probe_data_of(sp);
+    return data->enter == (uintptr_t)ttp_library_enter_entry &&
+                   function - data->module_start < data->module_bytes
+               ? data->values
+               : NULL;
+}
+
 void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    ttp_probe_enter(function, call_site, sp);
+    if (called_values(function, sp) != NULL)
+        ttp_probe_enter_valued(function, call_site, sp);
+    else
+        ttp_probe_enter(function, call_site, sp);
 }
 
 void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    ttp_probe_exit(function, call_site, sp);
+    if (called_values(function, sp) != NULL)
+        ttp_probe_exit_valued(function, call_site, sp);
+    else
+        ttp_probe_exit(function, call_site, sp);
 }
 
 void ttp_branch_close(struct ttp_runtime_stack *stack) { (void)stack; }

@@ -67,6 +67,7 @@ void ttp_agent_ready(void)
     ttp_process.tid_offset = shared->thread_id_at;
     ttp_process.libc_low = shared->libc_low;
     ttp_process.libc_high = shared->libc_high;
+    ttp_process.library.count = shared->calls_have_values; /* hooks ask for no more than that */
     take_callers(shared->modules);
 }
 

@@ -58,6 +58,8 @@ struct choosing {
     const struct tool_patch_given *given; /* NULL: it is only counted */
     uint64_t *bits;
     uint32_t count;
+    tool_record_take_asked take;
+    void *context;
 };
 
 static void choose(void *context, const char *name, uint64_t elf_address)
@@ -73,6 +75,7 @@ static void choose(void *context, const char *name, uint64_t elf_address)
         if (start == elf_address) {
             c->count += (c->bits[middle / 64] >> middle % 64 & 1) == 0;
             c->bits[middle / 64] |= UINT64_C(1) << middle % 64;
+            c->take(c->context, name, start);
             return;
         }
         if (start < elf_address)
@@ -90,9 +93,11 @@ bool tool_record_asked_any(struct tool_record_asked *asked, const char *path)
 }
 
 uint32_t tool_record_asked_choose(struct tool_record_asked *asked, const char *path,
-                                  const struct tool_patch_given *given, uint64_t *bits)
+                                  const struct tool_patch_given *given, uint64_t *bits,
+                                  tool_record_take_asked take, void *context)
 {
-    struct choosing c = {.asked = asked, .given = given, .bits = bits};
+    struct choosing c = {
+        .asked = asked, .given = given, .bits = bits, .take = take, .context = context};
     tool_elf_exported(path, choose, &c);
     return c.count;
 }

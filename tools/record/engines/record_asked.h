@@ -21,9 +21,12 @@ struct tool_record_asked {
 void tool_record_asked_add(struct tool_record_asked *asked, const char *path);
 /* Whether that library has any of it. */
 bool tool_record_asked_any(struct tool_record_asked *asked, const char *path);
-/* Sets the bits of those functions of the library's plan. Returns how many they are. */
+/* Sets the bits of those functions of the library's plan, and says each name and where it starts.
+ * Returns how many they are. */
+typedef void (*tool_record_take_asked)(void *context, const char *name, uint32_t start);
 uint32_t tool_record_asked_choose(struct tool_record_asked *asked, const char *path,
-                                  const struct tool_patch_given *given, uint64_t *bits);
+                                  const struct tool_patch_given *given, uint64_t *bits,
+                                  tool_record_take_asked take, void *context);
 void tool_record_asked_close(struct tool_record_asked *asked);
 
 #endif

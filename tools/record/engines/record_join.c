@@ -15,6 +15,7 @@
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_choice.h"
 #include "tools/record/start/record_own.h"
+#include "tools/record/values/called_values.h"
 
 #define NAME_BYTES 64u
 #define MANY_BYTES 256u
@@ -121,17 +122,11 @@ static bool points_to_memory(const struct ttp_values_head *values)
     return false;
 }
 
-/* Puts what is known of the functions' values behind the choice. */
+/* Puts what is known of the functions' values behind the choice, and takes it. */
 static void add_values(struct tool_record_join *join, struct tool_record_joined *module,
-                       struct tool_record_patch *patch, const uint32_t *wanted)
+                       struct ttp_values_head *values, size_t size)
 {
-    size_t size = 0;
     uint64_t at = (module->chosen->total_bytes + 7) / 8 * 8;
-    struct tool_symbols_module *symbols =
-        tool_record_patch_module(patch, &module->given, module->path);
-    struct ttp_values_head *values = tool_record_values_make(&patch->values, &module->given, wanted,
-                                                             patch->symbols, symbols, &size);
-    tool_symbols_module_release(patch->symbols, symbols);
     if (values == NULL)
         return;
     struct ttp_chosen_head *chosen = tool_allocate(at + size, 1);
@@ -142,8 +137,20 @@ static void add_values(struct tool_record_join *join, struct tool_record_joined 
     chosen->total_bytes = at + size;
     free(values);
     free(module->chosen);
-    join->reads_memory |= points_to_memory(ttp_chosen_values(chosen));
     module->chosen = chosen;
+    join->reads_memory |= points_to_memory(ttp_chosen_values(chosen));
+}
+
+static struct ttp_values_head *find_values(struct tool_record_joined *module,
+                                           struct tool_record_patch *patch, const uint32_t *wanted,
+                                           size_t *size)
+{
+    struct tool_symbols_module *symbols =
+        tool_record_patch_module(patch, &module->given, module->path);
+    struct ttp_values_head *values = tool_record_values_make(&patch->values, &module->given, wanted,
+                                                             patch->symbols, symbols, size);
+    tool_symbols_module_release(patch->symbols, symbols);
+    return values;
 }
 
 static void choose_by_names(struct tool_record_join *join, struct tool_record_joined *module,
@@ -153,9 +160,35 @@ static void choose_by_names(struct tool_record_join *join, struct tool_record_jo
     if (patch->values.given)
         j.wanted = tool_allocate((size_t)module->given.head.function_count + 1, sizeof *j.wanted);
     tool_record_patch_each(patch, &module->given, module->path, choose_function, &j);
-    if (j.wanted != NULL && module->count != 0)
-        add_values(join, module, patch, j.wanted);
+    size_t size = 0;
+    struct ttp_values_head *values =
+        j.wanted == NULL || module->count == 0 ? NULL : find_values(module, patch, j.wanted, &size);
+    add_values(join, module, values, size);
     free(j.wanted);
+}
+
+struct calling {
+    struct tool_record_patch *patch;
+    struct tool_called_values values;
+};
+
+static void take_called(void *context, const char *name, uint32_t start)
+{
+    struct calling *c = context;
+    if (c->patch->values.given)
+        tool_called_values_add(&c->values, name, start, tool_record_patch_wanted(c->patch, name));
+}
+
+static void choose_called(struct tool_record_join *join, struct tool_record_joined *module,
+                          struct tool_record_patch *patch, struct tool_record_asked *asked)
+{
+    struct calling c = {.patch = patch};
+    size_t size = 0;
+    module->count = tool_record_asked_choose(asked, module->path, &module->given,
+                                             (uint64_t *)(module->chosen + 1), take_called, &c);
+    struct ttp_values_head *values = tool_called_values_make(&c.values, &size);
+    add_values(join, module, values, size);
+    tool_called_values_close(&c.values);
 }
 
 /* `asked`: of a library, only what is called of it; NULL: by the functions' names. */
@@ -176,8 +209,7 @@ static void choose_functions(struct tool_record_join *join, struct tool_record_j
         return;
     }
     module->chosen->flags = TTP_CHOSEN_CALLED;
-    module->count = tool_record_asked_choose(asked, module->path, &module->given,
-                                             (uint64_t *)(module->chosen + 1));
+    choose_called(join, module, patch, asked);
 }
 
 static void close_module(struct tool_record_joined *module)

@@ -183,8 +183,8 @@ static uint64_t go_on(uint64_t choice, const struct tool_patterns *patterns)
     return ttp_chosen_number(choice, "\n\n");
 }
 
-/* Of a library's function: --args of system calls alone says nothing of these. */
-static uint32_t values_wanted(void *context, const char *function)
+/* Where --args is of system calls alone it says nothing of these. */
+uint32_t tool_record_patch_wanted(void *context, const char *function)
 {
     const struct tool_record_patch *patch = context;
     if (!patch->values.given)
@@ -279,7 +279,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
         .all_modules = patch->module->count != 0 || patch->own != NULL || patch->marks.given,
         .library_calls = patch->nested_calls ? 2 : patch->library_calls,
         .library_arguments = patch->arguments,
-        .values_wanted = values_wanted};
+        .values_wanted = tool_record_patch_wanted};
     return true;
 }
 
