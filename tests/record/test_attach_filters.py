@@ -225,6 +225,9 @@ def check_values(program):
     assert sum("c=7," in call for call in found["numbers"]) >= 3, found["numbers"]
     found = calls_of(attach(program, "--retval=^numbers$", "--filter", "started(own = \"*thread\")",
                             "--filter", "numbers", on="numbers times 20 do finish"))
+    calls = calls_of(attach(program, "--filter", "getenv(name=\"NO*\")",
+                            on="getenv times 20 do finish"))
+    assert set(calls) == {"getenv"}, calls  # no function of the executable's own
     assert found["started"] and all('own="of a thread") =' in call for call in found["started"]), \
         found["started"]
     assert all(re.fullmatch(r"numbers\(\) = -?\d+", call) for call in found["numbers"]), found

@@ -220,7 +220,8 @@ static void close_module(struct tool_record_joined *module)
     *module = (struct tool_record_joined){0};
 }
 
-/* NULL, or why it has no plan. A module of which no function is chosen is none. */
+/* NULL, or why it has no plan. A module of which no function is chosen is none, unless it calls
+ * libraries. */
 static const char *add_module(struct tool_record_join *join, struct tool_record_patch *patch,
                               struct tool_record_asked *asked, const char *path)
 {
@@ -231,7 +232,9 @@ static const char *add_module(struct tool_record_join *join, struct tool_record_
     const char *why = tool_patch_give(&wish, &module->given);
     if (why == NULL)
         choose_functions(join, module, patch, asked);
-    if (why == NULL && module->count != 0)
+    bool is_caller = asked == NULL && patch->library_calls;
+    join->function_count += module->count;
+    if (why == NULL && (module->count != 0 || is_caller))
         join->count++;
     else
         close_module(module);
@@ -311,7 +314,7 @@ static int add_modules(struct tool_record_join *join, struct tool_record_patch *
     add_libraries(join, patch, NULL, pid, executable);
     if (join->count != 0 && patch->library_calls)
         add_called(join, patch, pid, executable);
-    if (join->count != 0)
+    if (join->function_count != 0)
         return TOOL_OK;
     return tool_fail("nothing to attach for: no function of '%s'%s is chosen", executable,
                      patch->module->count != 0 ? ", or of a library that it has loaded," : "");

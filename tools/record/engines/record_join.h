@@ -20,7 +20,8 @@ struct tool_record_joined {
 struct tool_record_join {
     struct tool_record_joined *modules;
     size_t count, capacity;
-    bool reads_memory; /* for values of some function */
+    uint64_t function_count; /* of all that are chosen */
+    bool reads_memory;       /* for values of some function */
 };
 
 /* The process that is meant: by its number, or by the name of its program, where there is one. 0:
