@@ -9,9 +9,10 @@
 #include "recorder/attach/attach_inside.h"
 
 #define LINE_BYTES 4352u
-#define REACH      UINT64_C(0x70000000) /* of a jump, with room for sizes */
-#define APART      UINT64_C(0x100000)   /* from what is mapped: guards, and what grows down */
-#define HEAP_ROOM  UINT64_C(0x40000000) /* that brk may grow into, where there is a choice */
+#define REACH      UINT64_C(0x70000000)  /* of a jump, with room for sizes */
+#define APART      UINT64_C(0x100000)    /* from what is mapped: guards, and what grows down */
+#define HEAP_ROOM  UINT64_C(0x40000000)  /* that brk may grow into, where there is a choice */
+#define STACK_ROOM UINT64_C(0x200000000) /* that a stack may grow into, always */
 #define LOWEST     UINT64_C(0x10000)
 
 static bool add_map(struct ttp_maps *maps, const struct ttp_map *map)
@@ -128,15 +129,16 @@ uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high
         uint64_t start = before == NULL ? LOWEST : before->end + APART;
         uint64_t end = i == maps->count ? UINT64_C(0x7ffffff00000) : maps->list[i].start;
         bool is_heap = before != NULL && strcmp(before->path, "[heap]") == 0;
-        end = end > APART ? end - APART : 0;
+        bool is_stack = i < maps->count && strcmp(maps->list[i].path, "[stack]") == 0;
+        uint64_t apart = is_stack ? STACK_ROOM : APART;
+        end = end > apart ? end - apart : 0;
         if (is_heap && end > start && end - start > HEAP_ROOM + bytes)
             start += HEAP_ROOM;
         uint64_t at = place_in(start, end, low, bytes);
-        bool is_stack = i < maps->count && strcmp(maps->list[i].path, "[stack]") == 0;
-        if (is_stack || at < start || at == 0 || !is_reached(low, high, at, bytes))
+        if (at < start || at == 0 || !is_reached(low, high, at, bytes))
             continue;
         uint64_t distance = at > low ? at - low : low - at;
-        distance += is_heap ? REACH : 0; /* only where there is nothing else */
+        distance += is_heap || is_stack ? REACH : 0; /* only where there is nothing else */
         if (distance < least) {
             least = distance;
             found = at;

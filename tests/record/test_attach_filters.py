@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """A process that is attached to is recorded by the rules of a filter, its conditions on times and
-values included, and triggers end the recording. A library of its own is part of it; --module
-chooses. Values are those that can be had without a system call: of threads that were there and
-that come, and of a handler on a stack of its own."""
+values included, and triggers end the recording. A library of its own is part of it, also of what
+names choose and of the plan that is printed; --module chooses. Where most of its code is
+elsewhere, or is made while it runs, that is said. Values are those that can be had without a
+system call: of threads that were there and that come, and of a handler on a stack of its own."""
 import json
 import os
 import re
@@ -17,6 +18,15 @@ LIBRARY = r"""
 volatile int sum;
 __attribute__((noinline)) int leaf(int n) { return sum += n; }
 """
+MUCH = r"""
+#include <sys/mman.h>
+__asm__(".text; .skip 0x100000, 0x90");
+__attribute__((constructor)) static void make(void)
+{
+    (void)mmap(0, 65536, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+"""
+ELSEWHERE = ("most of its code is in '", "compiles while it runs is in no file")
 PROGRAM = r"""
 #include <unistd.h>
 int leaf(int n);
@@ -134,10 +144,11 @@ def has_ended(process):
         return False
 
 
-def attach(program, *options, on="other times 1000 do finish"):
+def attach(program, *options, on="other times 1000 do finish", preload="", says=()):
     """Its trace, of a hundred rounds; the trigger ends the recording."""
     trace = WORK / "t.ttape"
-    process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+                               env={**os.environ, "LD_PRELOAD": preload})
     recorder = subprocess.Popen(
         [COMMAND, "attach", "--force", "-o", trace, "--on", on, *options, str(process.pid)],
         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -151,6 +162,8 @@ def attach(program, *options, on="other times 1000 do finish"):
         print(f"SKIPPED: {said.strip()}")
         sys.exit(77)
     assert recorder.returncode in (0, 3), said
+    for text in ELSEWHERE:
+        assert (text in said) == (text in says), said
     return trace
 
 
@@ -187,8 +200,34 @@ def check_filters(program):
         # calls that were open when their code was changed are seen in part
         many = {name for name, calls in found.items() if calls > 10}
         assert many - {"main", "read", "write", "(the recorder)"} == wanted, (text, found)
-    found = called(program, "--module", "/libleaf", on="leaf times 1000 do finish")
-    assert set(found) - {"(the recorder)"} == {"leaf"}, found
+    for options in (("--module", "/libleaf"), ("-F", "^leaf$")):
+        found = called(program, *options, on="leaf times 1000 do finish")
+        assert set(found) - {"(the recorder)"} == {"leaf"}, found
+
+
+def plan(program, *options):
+    """The functions that would be patched, by module."""
+    process = subprocess.Popen([program], stdin=subprocess.PIPE)
+    done = subprocess.run([COMMAND, "attach", "--plan", "--json", *options, str(process.pid)],
+                          check=True, capture_output=True, text=True)
+    process.stdin.close()
+    assert process.wait(timeout=60) == 0
+    return {Path(module["module"]).name: {one["name"] for one in module["functions"]}
+            for module in json.loads(done.stdout)["modules"]}
+
+
+def check_plans(program, library):
+    planned = plan(program)
+    assert "leaf" in planned.pop(library) and {"main", "work", "other"} <= planned["p"], planned
+    assert plan(program, "-F", "^leaf$") == {"p": set(), library: {"leaf"}}
+    assert set(plan(program, "--module", "/libc[.]so")) == {"libc.so.6"}
+
+
+def check_elsewhere(program):
+    (WORK / "much.c").write_text(MUCH)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "much.so", "much.c"], check=True, cwd=WORK)
+    found = called(program, preload=str(WORK / "much.so"), says=ELSEWHERE)
+    assert {"leaf", "work", "other"} <= set(found), found
 
 
 def check_numbers(calls):
@@ -243,6 +282,8 @@ def main():
                    cwd=WORK)
     subprocess.run(["cc", *flags, "-pthread", "-o", "v", "v.c"], check=True, cwd=WORK)
     check_filters(program)
+    check_plans(program, library)
+    check_elsewhere(program)
     check_values(WORK / "v")
     print("filters and values of what is attached to: ok")
 

@@ -104,6 +104,25 @@ START_TEST(test_places)
 }
 END_TEST
 
+/* A runtime has taken all that lies below its libraries, as java does: above them, where the stack
+ * is too far away to come, there is room. */
+START_TEST(test_below_stack)
+{
+    char none[] = "", stack[] = "[stack]";
+    struct ttp_map list[] = {
+        {.start = 0x600000, .end = 0x7f7c37400000, .path = none},
+        {.start = 0x7f7c37400000, .end = 0x7f7c38712000, .path = none},
+        {.start = 0x7ffc87e47000, .end = 0x7ffc87e68000, .path = stack},
+    };
+    const struct ttp_maps maps = {.list = list, .count = 3};
+    uint64_t at = ttp_maps_place(&maps, list[1].start, list[1].end, 512 * MIB);
+    ck_assert_uint_ge(at, list[1].end + MIB);
+    ck_assert_uint_lt(at + 512 * MIB, list[1].start + 0x70000000);
+    list[2].start = list[1].end + UINT64_C(0x200000000); /* it may grow into all of it */
+    ck_assert_uint_eq(ttp_maps_place(&maps, list[1].start, list[1].end, MIB), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("attach_look");
@@ -111,6 +130,7 @@ int main(void)
     tcase_add_test(tests, test_processes);
     tcase_add_test(tests, test_rules);
     tcase_add_test(tests, test_places);
+    tcase_add_test(tests, test_below_stack);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -19,6 +19,8 @@
 
 #define NAME_BYTES 64u
 #define MANY_BYTES 256u
+#define MADE_BYTES 0x10000u /* more than a trampoline needs */
+#define MOST_OF_IT 16u      /* times as much code as in what is recorded */
 
 /* ---- which process ---- */
 
@@ -256,50 +258,63 @@ static void add_library(struct tool_record_join *join, struct tool_record_patch 
         tool_message("functions of '%s' are not recorded: %s", path, why);
 }
 
-/* Libraries that patterns name, or the executable's own, are added of what else is mapped with
- * code; with `asked`, all others, for what these call. */
-static void add_libraries(struct tool_record_join *join, struct tool_record_patch *patch,
-                          struct tool_record_asked *asked, uint32_t pid, const char *executable)
+/* The executable, and what else is mapped with code. */
+static char **find_loaded(uint32_t pid, const char *executable)
 {
-    char name[NAME_BYTES], line[PATH_MAX + 256], last[PATH_MAX] = "";
+    char name[NAME_BYTES], line[PATH_MAX + 256];
+    char **found = tool_allocate(2, sizeof *found);
+    size_t count = 1, capacity = 2;
+    found[0] = tool_copy_text(executable, strlen(executable));
     (void)snprintf(name, sizeof name, "/proc/%u/maps", pid);
     FILE *file = fopen(name, "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         const char *path = strchr(line, '/'), *rights = strchr(line, ' ');
         line[strcspn(line, "\n")] = '\0';
         if (path == NULL || rights == NULL || strncmp(rights, " r-xp", 5) != 0 ||
-            strcmp(path, last) == 0 || strcmp(path, executable) == 0)
+            strcmp(path, found[count - 1]) == 0 || strcmp(path, executable) == 0)
             continue;
-        (void)snprintf(last, sizeof last, "%s", path);
-        if (is_own(patch, path) ? asked == NULL
-                                : asked != NULL && tool_record_asked_any(asked, path))
-            add_library(join, patch, asked, path);
+        tool_grow((void **)&found, &capacity, count + 2, sizeof *found);
+        found[count++] = tool_copy_text(path, strlen(path));
+        found[count] = NULL;
     }
     if (file != NULL)
         (void)fclose(file);
+    return found;
 }
 
-/* Where nothing was asked for, the executable is meant, and libraries that are its own. */
+/* Libraries that patterns name, or the executable's own, are added of what is loaded; with `asked`,
+ * all others, for what these call. */
+static void add_libraries(struct tool_record_join *join, struct tool_record_patch *patch,
+                          struct tool_record_asked *asked)
+{
+    for (char **path = patch->loaded + 1; *path != NULL; path++)
+        if (is_own(patch, *path) ? asked == NULL
+                                 : asked != NULL && tool_record_asked_any(asked, *path))
+            add_library(join, patch, asked, *path);
+}
+
+/* Where no module was asked for, the executable is meant, and libraries that are its own; and what
+ * they call in others, where no function was asked for. */
 static void choose_modules(struct tool_record_patch *patch, const char *executable)
 {
     bool is_asked = patch->rules.function.count != 0 || patch->module->count != 0;
     if (patch->rules.function.count == 0)
         (void)tool_parse_record_patch(".", patch);
+    if (patch->module->count == 0)
+        patch->own = tool_record_own_libraries(executable);
     if (is_asked)
         return;
     patch->only = tool_copy_text(executable, strlen(executable));
-    patch->own = tool_record_own_libraries(executable);
     patch->library_calls = true;
 }
 
 /* What the modules that are chosen ask of others. */
-static void add_called(struct tool_record_join *join, struct tool_record_patch *patch, uint32_t pid,
-                       const char *executable)
+static void add_called(struct tool_record_join *join, struct tool_record_patch *patch)
 {
     struct tool_record_asked asked = {.called = &patch->called};
     for (size_t i = 0; i < join->count; i++)
         tool_record_asked_add(&asked, join->modules[i].path);
-    add_libraries(join, patch, &asked, pid, executable);
+    add_libraries(join, patch, &asked);
     tool_record_asked_close(&asked);
 }
 
@@ -311,13 +326,69 @@ static int add_modules(struct tool_record_join *join, struct tool_record_patch *
                           : NULL;
     if (why != NULL)
         return tool_fail("cannot attach to process %u: of '%s' %s", pid, executable, why);
-    add_libraries(join, patch, NULL, pid, executable);
+    add_libraries(join, patch, NULL);
     if (join->count != 0 && patch->library_calls)
-        add_called(join, patch, pid, executable);
+        add_called(join, patch);
     if (join->function_count != 0)
         return TOOL_OK;
     return tool_fail("nothing to attach for: no function of '%s'%s is chosen", executable,
-                     patch->module->count != 0 ? ", or of a library that it has loaded," : "");
+                     patch->module->count != 0 ? ", or of a library that it has loaded,"
+                     : patch->own != NULL      ? ", or of its own libraries,"
+                                               : "");
+}
+
+void tool_record_join_plan_of(struct tool_record_patch *patch, uint32_t pid, const char *executable)
+{
+    patch->loaded = find_loaded(pid, executable);
+    if (patch->rules.function.count == 0 || patch->module->count != 0)
+        return; /* it is chosen as for a command */
+    patch->only = tool_copy_text(executable, strlen(executable));
+    patch->own = tool_record_own_libraries(executable);
+}
+
+/* The C and C++ libraries are everybody's. */
+static bool is_language(const char *name)
+{
+    static const char *const usual[] = {"libc.so", "libc-", "libm.so", "ld-linux", "libstdc++"};
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+        if (strncmp(name, usual[i], strlen(usual[i])) == 0)
+            return true;
+    return false;
+}
+
+/* What a launcher starts is in a library that it opens, or is made while it runs. */
+static void look_elsewhere(struct tool_record_join *join, const struct tool_record_patch *patch,
+                           uint32_t pid)
+{
+    char name[NAME_BYTES], line[PATH_MAX + 256];
+    uint64_t recorded = 0, largest = 0;
+    (void)snprintf(name, sizeof name, "/proc/%u/maps", pid);
+    FILE *file = fopen(name, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        uint64_t start = 0, end = 0;
+        char rights[5] = "";
+        const char *path = strpbrk(line, "/[");
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &start, &end, rights) != 3 ||
+            rights[2] != 'x')
+            continue;
+        bool is_file = path != NULL && path[0] == '/';
+        if (path == NULL && end - start >= MADE_BYTES)
+            join->makes_code = true;
+        else if (is_file && tool_record_patch_covers(patch, path))
+            recorded += end - start;
+        else if (is_file && end - start > largest && !is_language(ttp_base_name(path))) {
+            free(join->larger);
+            join->larger = tool_copy_text(path, strlen(path));
+            largest = end - start;
+        }
+    }
+    if (file != NULL)
+        (void)fclose(file);
+    if (largest < MOST_OF_IT * recorded) {
+        free(join->larger);
+        join->larger = NULL;
+    }
 }
 
 int tool_record_join_open(struct tool_record_join *join, struct tool_record_patch *patch,
@@ -330,11 +401,14 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
         return TOOL_CANNOT;
     tool_record_values_open(&patch->values);
     choose_modules(patch, path);
+    patch->loaded = find_loaded(pid, path);
     tool_debug_files_apply(patch->debug, &symbols);
     patch->symbols = tool_symbols_make(&symbols);
     (void)tool_symbols_start(patch->symbols);
     (void)tool_plan_cache_open(patch->cache);
     int status = add_modules(join, patch, pid, path);
+    if (patch->only != NULL)
+        look_elsewhere(join, patch, pid);
     free(path);
     return status;
 }
@@ -366,6 +440,7 @@ void tool_record_join_close(struct tool_record_join *join)
     for (size_t i = 0; i < join->count; i++)
         close_module(&join->modules[i]);
     free(join->modules);
+    free(join->larger);
     *join = (struct tool_record_join){0};
 }
 
@@ -383,12 +458,16 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
                           uint32_t pid)
 {
     const ttape_patch_counts *patched = &result->patched;
-    (void)join;
     tool_message("process %u was attached to: %" PRIu64 " functions, %" PRIu64
                  " not; it stood still %" PRIu64 " times, for %.1f ms at most%s",
                  pid, patched->functions, patched->functions_left, result->stop_count,
                  (double)result->longest_stop_ns / 1e6,
                  result->is_segment_left ? "" : ", and is as it was");
+    if (join->larger != NULL)
+        tool_message("most of its code is in '%s', and not recorded: --module /%s chooses it",
+                     join->larger, ttp_base_name(join->larger));
+    if (join->makes_code)
+        tool_message("what process %u compiles while it runs is in no file, and not seen", pid);
     if (result->left_module_count != 0)
         tool_message("libraries were left out (%u): their code is not as in their files, has no "
                      "place for stubs near it, or 256 others are recorded already",

@@ -22,6 +22,9 @@ struct tool_record_join {
     size_t count, capacity;
     uint64_t function_count; /* of all that are chosen */
     bool reads_memory;       /* for values of some function */
+    /* Where nothing was asked for: */
+    char *larger;    /* a library that has most of its code, and is not recorded; or NULL */
+    bool makes_code; /* what it runs is in part in no file */
 };
 
 /* The process that is meant: by its number, or by the name of its program, where there is one. 0:
@@ -29,6 +32,9 @@ struct tool_record_join {
 uint32_t tool_record_join_find(const char *word);
 /* The path of its executable, to be freed; NULL: it was said why not. */
 char *tool_record_join_image(uint32_t pid);
+/* What --plan prints is of what this process has loaded. */
+void tool_record_join_plan_of(struct tool_record_patch *patch, uint32_t pid,
+                              const char *executable);
 /* Plan and choice; while this process is small. Returns a tool_exit: what is wrong was said. */
 int tool_record_join_open(struct tool_record_join *join, struct tool_record_patch *patch,
                           uint32_t pid);

@@ -345,6 +345,8 @@ void tool_record_patch_close(struct tool_record_patch *patch)
     tool_record_values_close(&patch->values);
     if (patch->own != NULL)
         tool_record_modules_free(patch->own);
+    if (patch->loaded != NULL)
+        tool_record_modules_free(patch->loaded);
     free(patch->only);
     free(patch->image);
     free(patch->link);

@@ -430,10 +430,11 @@ static const char *plan_module(struct printing *p, const char *path)
     return reason;
 }
 
-/* What is loaded later is not known. */
+/* Of a command, what is loaded later is not known. */
 static int plan_modules(struct printing *p, const char *program)
 {
-    char **modules = tool_record_modules(program);
+    char **started = p->patch->loaded == NULL ? tool_record_modules(program) : NULL;
+    char **modules = started != NULL ? started : p->patch->loaded;
     int status = TOOL_OK;
     for (char **path = modules; *path != NULL; path++) {
         const char *reason =
@@ -441,16 +442,18 @@ static int plan_modules(struct printing *p, const char *program)
         if (reason != NULL)
             status = tool_fail("'%s': %s", *path, reason);
     }
-    tool_record_modules_free(modules);
+    if (started != NULL)
+        tool_record_modules_free(started);
     if (p->count == 0 && status == TOOL_OK)
-        status = tool_fail("no module that '%s' starts with matches", program);
+        status = tool_fail("no module that '%s' %s matches", program,
+                           started != NULL ? "starts with" : "has loaded");
     return status;
 }
 
 int tool_record_plan(struct tool_record_patch *patch, const char *command, bool as_json)
 {
     struct printing p = {.patch = patch, .as_json = as_json};
-    bool is_list = patch->module->count != 0;
+    bool is_list = patch->module->count != 0 || patch->own != NULL;
     char *path = is_list ? tool_record_image(command) : tool_record_find_command(command);
     int status = TOOL_OK;
     if (path == NULL)

@@ -112,7 +112,10 @@ static int attach_process(struct tool_record_session *session, const char *word)
     session->joins = true;
     if (session->plan || session->json) {
         char *words[] = {tool_record_join_image(pid), NULL};
-        int status = words[0] == NULL ? TOOL_CANNOT : tool_record_session_plan(session, 1, words);
+        if (words[0] == NULL)
+            return TOOL_CANNOT;
+        tool_record_join_plan_of(&session->patch, pid, words[0]);
+        int status = tool_record_session_plan(session, 1, words);
         free(words[0]);
         return status;
     }
