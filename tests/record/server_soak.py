@@ -59,6 +59,7 @@ NGINX = """
 daemon off; worker_processes 2; pid %(folder)s/pid; error_log %(folder)s/error.log;
 events { worker_connections 256; }
 http {
+  keepalive_requests 100000000;
   access_log %(folder)s/access.log; gzip on; gzip_min_length 1; gzip_types text/plain;
   client_body_temp_path %(folder)s/a; proxy_temp_path %(folder)s/b; fastcgi_temp_path %(folder)s/c;
   uwsgi_temp_path %(folder)s/d; scgi_temp_path %(folder)s/e;

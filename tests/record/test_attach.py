@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import process_state
 import setting
 import traces
 
@@ -53,36 +54,10 @@ class Program:
     def proc(self, name):
         return Path(f"/proc/{self.pid}/{name}").read_text(encoding="utf-8")
 
-    def executable(self):
-        """What is mapped executable: (range, file)."""
-        rows = [line.split(maxsplit=5) for line in self.proc("maps").splitlines()]
-        return [(row[0], row[5] if len(row) > 5 else "") for row in rows if "x" in row[1]]
-
     def state(self):
         """What must be as before. An empty mapping, which holds no page, may be left by a kill."""
-        changed, own = [], 0
-        with open(f"/proc/{self.pid}/mem", "rb") as memory:
-            for line in self.proc("maps").splitlines():
-                row = line.split(maxsplit=5)
-                if "x" not in row[1] or len(row) < 6 or not row[5].startswith("/"):
-                    continue
-                low, high = (int(word, 16) for word in row[0].split("-"))
-                memory.seek(low)
-                there = memory.read(high - low)
-                with open(row[5], "rb") as file:
-                    file.seek(int(row[2], 16))
-                    here = file.read(high - low)
-                if there[:len(here)] != here:
-                    changed.append(row[5])
-        for part in re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", self.proc("smaps"), flags=re.M):
-            head = part.split("\n", 1)[0]
-            if " r-xp " in head and "[v" not in head:
-                own += int(re.search(r"^Anonymous: +(\d+)", part, re.M)[1])
-        return {"code that differs": changed, "private KiB of code": own,
-                "ours": [line for line in self.proc("maps").splitlines() if "tracetape" in line],
-                "descriptors": sorted(name for name in os.listdir(f"/proc/{self.pid}/fd")
-                                      if self.is_own(name)),
-                "mask": self.mask()}
+        return {"wrong": process_state.absolute(self.pid), "mask": self.mask(),
+                "private KiB of code": process_state.own_code_kib(self.pid)}
 
     def mask(self):
         """While it forks, the C library blocks all signals: that is waited for."""
@@ -91,12 +66,6 @@ class Program:
         seen = [ALL_BLOCKED]
         until("a mask of its own", lambda: seen.append(get()) or seen[-1] != ALL_BLOCKED)
         return seen[-1]
-
-    def is_own(self, name):
-        try:
-            return "tracetape" in os.readlink(f"/proc/{self.pid}/fd/{name}")
-        except OSError:
-            return False
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
