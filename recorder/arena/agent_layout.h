@@ -23,6 +23,7 @@
 #define TTP_AGENT_PAGE    4096u
 #define TTP_AGENT_MEMORY  16384u /* of a thread, for texts among values */
 #define TTP_AGENT_RANGES  8u
+#define TTP_AGENT_NOT_YET 1 /* the result of what is not over */
 
 struct ttp_agent_head {
     uint64_t magic;
@@ -92,7 +93,7 @@ struct ttp_agent_shared {
     uint32_t memory_at;                   /* in a thread's state; 0: no values are recorded */
     uint32_t calls_have_values, reserved; /* those of libraries' functions */
     struct ttp_agent_range constants[TTP_AGENT_RANGES]; /* of the executable */
-    int64_t result; /* of mapping: 0, or a negative errno; 1: it is not over */
+    int64_t result; /* of mapping: 0, or a negative errno; TTP_AGENT_NOT_YET */
     char path[TTP_AGENT_PATH];
     struct ttp_agent_known known[TTP_AGENT_KNOWN];
 };

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "recorder/attach/attach_inside.h"
 
@@ -34,6 +35,9 @@
 #define RESTART_FIRST 512
 #define RESTART_LAST  516
 #define RESTART_BLOCK 516
+#define SOON_NS       UINT64_C(200000)
+#define LONGEST_NS    UINT64_C(5000000000)
+#define PAUSE_NS      20000
 #define NOT_A_STACK   0x40 /* flags that no alternate stack has: it stays as it is */
 
 /* ---- places in the program's code ---- */
@@ -169,13 +173,6 @@ static void fill_context(struct kernel_context *c, const struct user_regs_struct
     set_call(c, r);
 }
 
-static bool write_own(pid_t tid, uint64_t at, const void *from, size_t bytes)
-{
-    const struct iovec local = {(void *)(uintptr_t)from, bytes},
-                       remote = {(void *)(uintptr_t)at, bytes};
-    return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
-}
-
 /* Below `top`, with a return address in front; *sp is where that is. Not where it may not be
  * written: what is below a stack is no stack. */
 static bool put_frame(pid_t tid, struct frame *frame, uint64_t top, uint64_t restore, uint64_t *sp)
@@ -184,8 +181,12 @@ static bool put_frame(pid_t tid, struct frame *frame, uint64_t top, uint64_t res
     *sp = (state - sizeof frame->context) & ~UINT64_C(15);
     frame->context.restore = restore;
     frame->context.state = state;
-    return write_own(tid, state, frame->state, frame->state_bytes) &&
-           write_own(tid, *sp, &frame->context, sizeof frame->context);
+    const struct iovec local[2] = {{frame->state, frame->state_bytes},
+                                   {&frame->context, sizeof frame->context}},
+                       remote[2] = {{(void *)(uintptr_t)state, frame->state_bytes},
+                                    {(void *)(uintptr_t)*sp, sizeof frame->context}};
+    return process_vm_writev(tid, local, 2, remote, 2, 0) ==
+           (ssize_t)(frame->state_bytes + sizeof frame->context);
 }
 
 /* ---- a call ---- */
@@ -213,26 +214,31 @@ static bool is_event_stop(int status)
 
 /* The next stop that says something of the call. Signals are held off meanwhile, but for SIGSTOP,
  * which is handed on: the program is stopped by it when it is let go. SIGCONT is only told of. */
-static bool go_on(pid_t tid, enum __ptrace_request how, bool (*is_it)(int), int *status)
+static bool hand_on(pid_t tid, enum __ptrace_request how, int status)
 {
-    long signal = 0;
-    for (;;) {
-        if (ptrace(how, tid, NULL, (void *)signal) != 0 || !ttp_stop_wait(tid, status))
-            return false;
-        if (is_it(*status))
-            return true;
-        bool is_signal = WIFSTOPPED(*status) && *status >> 16 == 0 && WSTOPSIG(*status) == SIGSTOP;
-        if (!is_signal && !is_event_stop(*status))
-            return false;
-        signal = is_signal ? SIGSTOP : 0;
-    }
+    bool is_signal = WIFSTOPPED(status) && status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP;
+    return (is_signal || is_event_stop(status)) &&
+           ptrace(how, tid, NULL, (void *)(long)(is_signal ? SIGSTOP : 0)) == 0;
 }
 
-static bool go_to_call(pid_t tid)
+static bool await(pid_t tid, enum __ptrace_request how, bool (*is_it)(int))
 {
     int status;
-    return go_on(tid, PTRACE_SYSCALL, is_call_stop, &status);
+    while (ttp_stop_wait(tid, &status)) {
+        if (is_it(status))
+            return true;
+        if (!hand_on(tid, how, status))
+            return false;
+    }
+    return false;
 }
+
+static bool go_on(pid_t tid, enum __ptrace_request how, bool (*is_it)(int))
+{
+    return ptrace(how, tid, NULL, NULL) == 0 && await(tid, how, is_it);
+}
+
+static bool go_to_call(pid_t tid) { return go_on(tid, PTRACE_SYSCALL, is_call_stop); }
 
 /* Its registers are of a call of ours from here on: whoever lets it go then lets it return over the
  * frame, which has its mask. Only then may signals be held off. */
@@ -245,10 +251,9 @@ static bool enter(const struct calling *c, const struct user_regs_struct *r)
  * its mask is its own again, its registers would have it return over the frame. */
 static bool go_back(const struct calling *c)
 {
-    int status;
     pid_t tid = c->task->tid;
     return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
-           go_on(tid, PTRACE_CONT, is_event_stop, &status) && set_mask(tid, c->mask) &&
+           go_on(tid, PTRACE_CONT, is_event_stop) && set_mask(tid, c->mask) &&
            ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
 }
 
@@ -338,46 +343,69 @@ bool ttp_call(struct ttp_stop *stop, const struct ttp_call_places *places,
     return is_done;
 }
 
-/* Its calls pass; that of the frame's end does not: the registers are set by us. Until then it is
- * about to make that call once more. */
-static bool run_until_return(const struct calling *c)
+/* ---- code of ours ---- */
+
+/* It runs, and its calls are no stops: what it has to say is read from its memory. */
+static bool is_done(const struct calling *c, int memory, struct ttp_called_code *code)
+{
+    const struct timespec pause = {0, PAUSE_NS};
+    const int64_t before = code->result;
+    uint64_t begun = ttp_attach_now_ns(), waited = 0;
+    int status;
+    while (waited < LONGEST_NS) {
+        if (!ttp_memory_read(memory, code->result_at, &code->result, sizeof code->result))
+            return false;
+        if (code->result != before)
+            return true;
+        pid_t got = waitpid(c->task->tid, &status, __WALL | WNOHANG);
+        if (got < 0 || (got > 0 && !hand_on(c->task->tid, PTRACE_CONT, status)))
+            return false;
+        waited = ttp_attach_now_ns() - begun;
+        if (waited > SOON_NS)
+            (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+/* It waits in the code for us. Where we came too late, it has returned by the frame already, and
+ * what it has is its own. */
+static bool take_back(const struct calling *c, const struct ttp_called_code *code)
 {
     pid_t tid = c->task->tid;
     struct user_regs_struct r;
-    for (;;) {
-        if (!go_to_call(tid) || ptrace(PTRACE_GETREGS, tid, NULL, &r) != 0)
-            return false;
-        if (r.orig_rax == SYS_rt_sigreturn)
-            break;
-    }
-    r.orig_rax = UINT64_MAX; /* it is not made */
-    r.rax = SYS_rt_sigreturn;
-    r.rip -= 2;
-    return ptrace(PTRACE_SETREGS, tid, NULL, &r) == 0 && go_to_call(tid) && go_back(c);
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 || !await(tid, PTRACE_CONT, is_event_stop) ||
+        ptrace(PTRACE_GETREGS, tid, NULL, &r) != 0)
+        return false;
+    if (r.rip - code->low >= code->high - code->low)
+        return true;
+    return set_mask(tid, c->mask) && ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
 }
 
-bool ttp_call_code(struct ttp_stop *stop, uint64_t begin_at, uint64_t frame_at, uint64_t stack)
+bool ttp_call_code(struct ttp_stop *stop, struct ttp_called_code *code)
 {
     struct calling c;
     struct frame *frame = calloc(1, sizeof *frame);
     uint64_t sp;
-    bool is_done = false;
+    bool is_called = false, is_over = false;
     if (frame == NULL || !begin(&c, stop, frame)) {
         free(frame);
         return false;
     }
-    pid_t tid = c.task->tid;
     struct user_regs_struct r = c.saved;
-    if (put_frame(tid, frame, frame_at + TTP_FRAME_ROOM, 0, &sp)) {
+    if (put_frame(c.task->tid, frame, code->frame + TTP_FRAME_ROOM, 0, &sp)) {
         r.rbx = sp + 8; /* as a return to the frame's first word leaves it */
-        r.rsp = stack & ~UINT64_C(15);
-        r.rip = begin_at;
+        r.rsp = code->stack & ~UINT64_C(15);
+        r.rip = code->begin;
         r.orig_rax = UINT64_MAX;
         r.eflags &= ~UINT64_C(0x500); /* direction, single steps */
-        is_done = enter(&c, &r) && run_until_return(&c);
+        is_called = enter(&c, &r) && ptrace(PTRACE_CONT, c.task->tid, NULL, NULL) == 0;
     }
-    if (!is_done)
+    if (is_called) {
+        is_over = is_done(&c, stop->memory, code);
+        is_over &= take_back(&c, code);
+    } else {
         give_up(&c);
+    }
     free(frame);
-    return is_done;
+    return is_over;
 }

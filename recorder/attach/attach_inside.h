@@ -6,6 +6,7 @@
  *     attach_plan.c     its windows: which are used, and what their code becomes
  *     attach_targets.c  all modules whose functions are patched
  *     attach_stop.c     all its threads stand still, and go on
+ *     attach_threads.c  their control blocks, and their stacks
  *     attach_points.c   where they would go on
  *     attach_call.c     one thread makes a system call for us
  *     attach_segment.c  the segment: made, filled, found again
@@ -119,6 +120,25 @@ bool ttp_memory_read(int memory, uint64_t at, void *into, size_t bytes);
 bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes);
 uint64_t ttp_attach_now_ns(void);
 
+/* -- attach_threads.c -- */
+
+/* The place of a thread's id in its control block; 0: it is not known. */
+uint32_t ttp_threads_id_place(const struct ttp_stop *stop);
+/* NULL, or why they cannot be told apart. */
+const char *ttp_threads_check(const struct ttp_stop *stop);
+struct ttp_thread_name {
+    uint32_t thread_id;
+    char name[16];
+};
+/* Of all that are there now, TTP_AGENT_KNOWN at most: while the process runs, as it takes longer
+ * than all else that is done for a thread. Returns how many. */
+uint32_t ttp_threads_names(struct ttp_thread_name *names, uint32_t pid);
+/* One of them, or as it is now. */
+void ttp_threads_name(const struct ttp_thread_name *names, uint32_t count, uint32_t pid,
+                      uint32_t thread_id, char name[16]);
+const struct ttp_map *ttp_threads_stack(const struct ttp_maps *maps, uint32_t pid,
+                                        const struct ttp_stopped_task *task);
+
 /* -- attach_call.c -- */
 
 /* Places in the program's code: syscall; ret. And mov $15, %rax; syscall. */
@@ -135,9 +155,13 @@ struct ttp_called {
 /* The first task of the process makes it, and stands as before. */
 bool ttp_call(struct ttp_stop *stop, const struct ttp_call_places *places,
               struct ttp_called *called);
-/* It runs from `begin` on until it would return by the frame at `frame`, which is written first.
- * Nothing else may be at work. */
-bool ttp_call_code(struct ttp_stop *stop, uint64_t begin, uint64_t frame, uint64_t stack);
+/* It runs from `begin` on until the word at `result_at` is another one, and stays in [low, high)
+ * then, for so long that it is found there; else it returns by the frame at `frame`. */
+struct ttp_called_code {
+    uint64_t begin, low, high, frame, stack, result_at;
+    int64_t result; /* as it is before */
+};
+bool ttp_call_code(struct ttp_stop *stop, struct ttp_called_code *code);
 #define TTP_FRAME_ROOM UINT64_C(16384) /* that a frame may take, with what it holds */
 
 /* -- attach_elf.c -- */
@@ -248,11 +272,19 @@ struct ttp_segment_wish {
 };
 void ttp_segment_lay(struct ttp_segment *segment, const struct ttp_segment_wish *wish,
                      const struct ttp_arena_head *arena);
-/* While the process stands still. Returns NULL, or why not; nothing is left then. */
+/* Three steps, of which each stands still for as long as one call takes. They return NULL, or why
+ * not. The first one maps it, and leaves nothing where it fails; then its contents go there while
+ * the process runs; it gets its rights; and the agent maps the arena. */
 const char *ttp_segment_map(const struct ttp_segment *segment, struct ttp_stop *stop,
                             const struct ttp_call_places *places,
                             const struct ttp_agent_shared *shared);
-/* Finds one that somebody has left. */
+extern const char ttp_segment_no_room[]; /* from the first one: somebody else was quicker there */
+const char *ttp_segment_put(const struct ttp_segment *segment, int memory,
+                            const struct ttp_agent_shared *shared);
+const char *ttp_segment_open(const struct ttp_segment *segment, struct ttp_stop *stop,
+                             const struct ttp_call_places *places);
+const char *ttp_segment_begin(const struct ttp_segment *segment, struct ttp_stop *stop);
+/* Finds one that somebody has left. shared->region is 0 where nothing is there but its head. */
 bool ttp_segment_find(struct ttp_segment *segment, struct ttp_agent_shared *shared,
                       const struct ttp_maps *maps, int memory);
 /* Whether somebody records by it still. */
@@ -291,9 +323,12 @@ void ttp_targets_name(const struct ttp_targets *targets, const struct ttp_maps *
                       struct ttp_agent_module *modules);
 /* The one that has the address; NULL: none. */
 const struct ttp_target *ttp_targets_at(const struct ttp_targets *targets, uint64_t address);
-/* While the process stands still, with the segment there. Returns NULL, or why not. */
-const char *ttp_targets_map(struct ttp_targets *targets, const struct ttp_segment *segment,
+/* The stubs of one cluster behind the first get their place, while the process stands still, by a
+ * list of what is mapped. Returns NULL, or why not, as ttp_segment_map. */
+const char *ttp_targets_map(struct ttp_targets *targets, uint32_t cluster,
+                            const struct ttp_maps *maps, const struct ttp_segment *segment,
                             struct ttp_stop *stop, const struct ttp_call_places *places);
+void ttp_targets_place(struct ttp_targets *targets, const struct ttp_segment *segment);
 /* Stubs, and the list of changes. */
 const char *ttp_targets_fill(struct ttp_targets *targets, const struct ttp_segment *segment,
                              int memory);
@@ -317,5 +352,8 @@ struct ttp_leaving {
 /* Puts everything back that a segment says is ours. */
 ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *segment,
                        ttape_error *err);
+/* The same for all that have the segment and the arena of that inode: children that were forked
+ * meanwhile. Returns how many. */
+uint32_t ttp_leave_children(const struct ttp_segment *segment, uint32_t parent, uint64_t arena);
 
 #endif

@@ -2,6 +2,7 @@
  * task is inside. What is ours stands in the segment itself, so that whoever comes later can do
  * this, too. */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +17,11 @@
 #include "recorder/arena/arena.h"
 #include "recorder/attach/attach_inside.h"
 
-#define TRIES        50u /* for the segment */
-#define PAUSE_NS     2000000
-#define CHANGES_MOST 8000000u
-#define LOCKED       24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
+#define CHILDREN_ROUNDS 8u
+#define TRIES           50u /* for the segment */
+#define PAUSE_NS        2000000
+#define CHANGES_MOST    8000000u
+#define LOCKED          24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
 
 #define RANGES 256u /* of pages: mappings of code */
 
@@ -34,6 +36,7 @@ struct leaving {
     bool was_compared;
     bool may_call; /* no filter of system calls has come meanwhile */
     const struct ttp_segment *segment;
+    uint64_t shared_at; /* of struct ttp_agent_shared */
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     struct ttp_agent_module modules[TTP_AGENT_MODULES];
     struct ttp_changes changes;
@@ -57,6 +60,7 @@ static bool read_changes(struct leaving *l, int memory)
         !ttp_memory_read(memory, at + head.shared, &shared, sizeof shared) ||
         shared.change_count > CHANGES_MOST)
         return false;
+    l->shared_at = at + head.shared;
     memcpy(l->areas, shared.areas, sizeof l->areas);
     memcpy(l->modules, shared.modules, sizeof l->modules);
     l->changes.list = calloc((size_t)shared.change_count + 1, sizeof *l->changes.list);
@@ -104,12 +108,9 @@ static bool is_as_in_file(uint32_t pid, int memory, const struct ttp_map *map,
 
 /* Pages that were changed are the program's own copies; where they are what the file has again,
  * they can become the file's. That is found while the program runs, as nobody changes them now. */
-static void find_ranges(struct leaving *l)
+static void find_ranges(struct leaving *l, int memory)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(l->said->pid));
-    int memory = open(path, O_RDONLY | O_CLOEXEC);
-    for (uint32_t i = 0; memory >= 0 && i < l->changes.count && l->range_count < RANGES;) {
+    for (uint32_t i = 0; i < l->changes.count && l->range_count < RANGES;) {
         uint64_t low = l->changes.list[i].at & ~(TTP_PAGE - 1);
         const struct ttp_map *map = ttp_maps_at(&l->maps, low);
         struct range *range = &l->ranges[l->range_count];
@@ -123,46 +124,64 @@ static void find_ranges(struct leaving *l)
         l->range_count += map != NULL && map->path[0] == '/' && !map->is_shared &&
                           !map->can_write && is_as_in_file(l->said->pid, memory, map, range);
     }
-    if (memory >= 0)
-        (void)close(memory);
 }
 
+/* Whether the module is there still: what was changed first of it is as it was. */
+static bool has_module(const struct leaving *l, int memory, const struct range *range)
+{
+    uint8_t bytes[8];
+    uint32_t i = 0;
+    while (i < l->changes.count && l->changes.list[i].at < range->low)
+        i++;
+    if (i == l->changes.count)
+        return false;
+    const struct ttp_change *change = &l->changes.list[i];
+    return change->count <= sizeof bytes &&
+           ttp_memory_read(memory, change->at, bytes, change->count) &&
+           ttp_bytes_read(bytes, change->count) == change->was;
+}
+
+/* Those of one module in a stop. */
 static void give_pages_back(struct ttp_stop *stop, struct leaving *l)
 {
-    for (; l->range_count != 0; l->range_count--) {
-        const struct range *range = &l->ranges[l->range_count - 1];
-        uint64_t bytes = range->high - range->low;
-        if (!call(stop, l, SYS_madvise, range->low, bytes, MADV_DONTNEED))
-            (void)call(stop, l, SYS_madvise, range->low, bytes, LOCKED);
-    }
+    const struct range *range = &l->ranges[--l->range_count];
+    uint64_t bytes = range->high - range->low;
+    if (has_module(l, stop->memory, range) &&
+        !call(stop, l, SYS_madvise, range->low, bytes, MADV_DONTNEED))
+        (void)call(stop, l, SYS_madvise, range->low, bytes, LOCKED);
 }
 
-static bool put_back(struct ttp_stop *stop, struct leaving *l)
+/* It is unmapped no second time, whoever comes after us. */
+static bool forget_area(const struct leaving *l, int memory, uint32_t number)
 {
-    struct ttp_restored restored;
-    bool is_whole = ttp_code_restore(stop->memory, &l->changes, &restored);
-    l->said->foreign = restored.foreign;
-    l->said->is_back = is_whole && restored.foreign == 0;
-    return is_whole;
+    const uint64_t none = 0;
+    uint64_t said_at = l->shared_at + offsetof(struct ttp_agent_shared, areas) +
+                       number * sizeof(struct ttp_agent_area);
+    return ttp_memory_write(memory, said_at + offsetof(struct ttp_agent_area, bytes), &none,
+                            sizeof none);
 }
 
-/* Nobody comes into the segment any more; who is in it goes on there for a moment. */
-static bool unmap(struct ttp_stop *stop, struct leaving *l)
+/* Nobody comes into the segment any more; who is in it goes on there for a moment. It goes when
+ * its areas elsewhere have gone, of which one goes in a stop. */
+static void unmap(struct ttp_stop *stop, struct leaving *l)
 {
     const struct ttp_segment *s = l->segment;
     struct ttp_agent_area *areas = l->areas; /* the first one is in the segment */
     struct ttp_points points = {0};
+    uint32_t next = 0;
     bool is_free = ttp_points_find(&points, stop, &l->maps) &&
                    !ttp_points_hold(&points, s->at, s->at + s->bytes);
-    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
+    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++) {
         is_free &= areas[i].bytes == 0 ||
                    !ttp_points_hold(&points, areas[i].at, areas[i].at + areas[i].bytes);
-    ttp_points_free(&points);
-    for (uint32_t i = 1; is_free && i < TTP_AGENT_AREAS; i++) {
-        is_free = areas[i].bytes == 0 || call(stop, l, SYS_munmap, areas[i].at, areas[i].bytes, 0);
-        areas[i].bytes = is_free ? 0 : areas[i].bytes;
+        next = next == 0 && areas[i].bytes != 0 ? i : next;
     }
-    return is_free && call(stop, l, SYS_munmap, s->at, s->bytes, 0);
+    ttp_points_free(&points);
+    if (is_free && next == 0)
+        l->said->is_unmapped = call(stop, l, SYS_munmap, s->at, s->bytes, 0);
+    else if (is_free && forget_area(l, stop->memory, next) &&
+             call(stop, l, SYS_munmap, areas[next].at, areas[next].bytes, 0))
+        areas[next].bytes = 0;
 }
 
 static void note_stop(struct leaving *l, struct ttp_stop *stop)
@@ -207,13 +226,12 @@ static bool may_call(uint32_t pid)
     return is_free;
 }
 
-/* What is to be known before anything is done. False: the segment is not there, or another one. */
-static bool prepare_stop(struct leaving *l, const struct ttp_stop *stop)
+/* What is mapped, and which of the changes are there. False: the segment is not, or another one. */
+static bool look_at_maps(struct leaving *l, int memory)
 {
     ttp_maps_free(&l->maps);
-    l->may_call = may_call(l->said->pid);
     bool is_known = ttp_maps_read(&l->maps, l->said->pid) &&
-                    (l->changes.list != NULL || read_changes(l, stop->memory));
+                    (l->changes.list != NULL || read_changes(l, memory));
     if (is_known)
         forget_unloaded(l);
     return is_known;
@@ -226,32 +244,78 @@ static bool has_agent(const struct leaving *l, int memory)
            magic == TTP_AGENT_MAGIC;
 }
 
+/* Only what is ours byte for byte is written to: so what is mapped matters where something else is
+ * there, and is looked at then, as that takes longer than all the rest. */
+static bool put_back(struct ttp_stop *stop, struct leaving *l)
+{
+    struct ttp_restored restored = {0};
+    bool is_whole = l->changes.list != NULL && has_agent(l, stop->memory) &&
+                    ttp_code_restore(stop->memory, &l->changes, &restored);
+    if (!is_whole || restored.foreign != 0)
+        is_whole = has_agent(l, stop->memory) && look_at_maps(l, stop->memory) &&
+                   ttp_code_restore(stop->memory, &l->changes, &restored);
+    l->said->foreign = restored.foreign;
+    l->said->is_back = is_whole && restored.foreign == 0;
+    return is_whole;
+}
+
+/* By calls of its own, and so in a stop of its own each. Nobody is in the segment but who was there
+ * before its code was put back: its stack is among what was mapped when that was looked at. */
+static bool go_away(struct ttp_stop *stop, struct leaving *l)
+{
+    if (!has_agent(l, stop->memory))
+        return false;
+    /* Code that calls are made by may have been patched, too: now it is as it was. */
+    if (l->may_call && ttp_call_places_find(&l->places, &l->maps, stop->memory)) {
+        if (l->range_count != 0)
+            give_pages_back(stop, l);
+        else
+            unmap(stop, l);
+    }
+    return true;
+}
+
+/* While it runs: all that need not be known in a stop. */
+static void look_ahead(struct leaving *l)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(l->said->pid));
+    int memory = open(path, O_RDONLY | O_CLOEXEC);
+    if (memory < 0)
+        return;
+    if (!l->said->is_back) {
+        l->may_call = may_call(l->said->pid);
+        (void)(l->changes.list != NULL || read_changes(l, memory));
+    } else if (look_at_maps(l, memory)) {
+        (void)ttp_call_places_find(&l->places, &l->maps, memory);
+        if (!l->was_compared)
+            find_ranges(l, memory);
+        l->was_compared = true;
+    }
+    (void)close(memory);
+}
+
 /* Once; *is_again: it is to be tried again. */
 static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *err)
 {
     struct ttp_stop stop;
+    bool was_back = l->said->is_back;
     *is_again = false;
+    look_ahead(l);
     TTP_TRY(ttp_stop_all(&stop, l->said->pid, err));
-    bool is_known = prepare_stop(l, &stop);
-    if (!is_known && l->maps.count != 0 && !has_agent(l, stop.memory)) {
+    if (was_back)
+        l->may_call = may_call(l->said->pid);
+    bool is_known = was_back ? go_away(&stop, l) : put_back(&stop, l);
+    bool is_other = !is_known && !has_agent(l, stop.memory);
+    if (is_other)
+        (void)look_at_maps(l, stop.memory);
+    if (is_other && l->maps.count != 0) {
         l->said->is_gone = true; /* it has executed another program */
         (void)ttp_stop_end(&stop);
         return TTAPE_OK;
     }
-    if (is_known && l->said->is_back && l->may_call) {
-        /* Code that calls are made by may have been patched, too: now it is as it was. */
-        if (ttp_call_places_find(&l->places, &l->maps, stop.memory)) {
-            give_pages_back(&stop, l);
-            l->said->is_unmapped = unmap(&stop, l);
-        }
-    } else if (is_known) {
-        is_known = put_back(&stop, l);
-    }
     *is_again = is_known && l->may_call && !l->said->is_unmapped && l->said->foreign == 0;
     note_stop(l, &stop);
-    if (*is_again && l->range_count == 0 && !l->was_compared)
-        find_ranges(l);
-    l->was_compared |= *is_again;
     return is_known ? TTAPE_OK
                     : ttp_attach_refuse(err, l->said->pid,
                                         "its memory cannot be put back: what "
@@ -271,6 +335,15 @@ static bool is_gone(uint32_t pid)
     return is_empty;
 }
 
+/* What has gone is no try that was in vain. */
+static uint32_t steps_left(const struct leaving *l)
+{
+    uint32_t left = l->range_count;
+    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
+        left += l->areas[i].bytes != 0;
+    return left;
+}
+
 ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *segment,
                        ttape_error *err)
 {
@@ -278,8 +351,8 @@ ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *se
     struct leaving l = {.said = leaving, .segment = segment};
     ttape_status status = TTAPE_OK;
     bool is_again = true;
-    for (uint32_t i = 0; is_again && i < TRIES; i++) {
-        if (i != 0)
+    for (uint32_t tries = 0, left = steps_left(&l); is_again && tries < TRIES;) {
+        if (tries != 0)
             (void)nanosleep(&pause, NULL);
         status = leave_once(&l, &is_again, err);
         if (status != TTAPE_OK && is_gone(leaving->pid)) {
@@ -289,8 +362,51 @@ ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *se
         }
         if (status != TTAPE_OK && !leaving->is_back)
             is_again = !put_back_held(&l);
+        tries = steps_left(&l) == left ? tries + 1 : 1;
+        left = steps_left(&l);
     }
     ttp_maps_free(&l.maps);
     free(l.changes.list);
     return status;
+}
+
+/* Whether a process has our segment: a child that was forked meanwhile. */
+static bool has_segment(const struct ttp_segment *segment, uint32_t pid, uint64_t arena)
+{
+    struct ttp_maps maps;
+    bool is_read = ttp_maps_read(&maps, pid);
+    const struct ttp_map *map = is_read ? ttp_maps_at(&maps, segment->at + segment->blocks) : NULL;
+    bool has_it = map != NULL && map->inode == arena;
+    ttp_maps_free(&maps);
+    return has_it;
+}
+
+/* How many were there. */
+static uint32_t leave_children_once(const struct ttp_segment *segment, uint32_t parent,
+                                    uint64_t arena, uint32_t *left)
+{
+    uint32_t found = 0;
+    DIR *folder = opendir("/proc");
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        struct ttp_leaving leaving = {.pid = pid};
+        if (!isdigit((unsigned char)entry->d_name[0]) || pid == parent ||
+            pid == (uint32_t)getpid() || !has_segment(segment, pid, arena))
+            continue;
+        found++;
+        if (ttp_leave(&leaving, segment, NULL) == TTAPE_OK && !leaving.is_gone)
+            (*left)++;
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    return found;
+}
+
+/* They may fork while they are looked for. */
+uint32_t ttp_leave_children(const struct ttp_segment *segment, uint32_t parent, uint64_t arena)
+{
+    uint32_t left = 0, found = 1;
+    for (uint32_t i = 0; i < CHILDREN_ROUNDS && found != 0; i++)
+        found = leave_children_once(segment, parent, arena, &left);
+    return left;
 }

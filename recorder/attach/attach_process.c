@@ -8,8 +8,6 @@
 #define _GNU_SOURCE
 #include "recorder/attach/attach.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,12 +22,9 @@
 #include "recorder/attach/attach_inside.h"
 #include "recorder/attach/attach_told.h"
 
-#define CHILDREN_ROUNDS 8u
-#define ROUNDS          4u /* of stops for functions that somebody is inside */
-#define PAUSE_NS        1000000
-#define PATH_BYTES      4096u
-#define BLOCK_BYTES     4096u /* of a thread's control block */
-#define USUAL_ID_AT     0x2d0u
+#define ROUNDS     4u /* of stops for functions that somebody is inside */
+#define PAUSE_NS   1000000
+#define PATH_BYTES 4096u
 #define FAULT_SIGNALS                                                                              \
     (UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(1) << 7 | UINT64_C(1) << 10) /* ILL .. SEGV */
 
@@ -44,9 +39,12 @@ struct ttp_attach {
     struct ttp_call_places places;
     struct ttp_traced_modules modules; /* for stacks */
     struct ttp_traced_plans plans;
+    struct ttp_thread_name names[TTP_AGENT_KNOWN]; /* of threads that were there before the stop */
+    uint32_t name_count;
     struct stat arena, program;
     uint64_t caught; /* signals of faults that the program had handlers for */
-    bool is_mapped;
+    uint32_t area;   /* of stubs, that is mapped now */
+    bool is_mapped, is_retried;
 };
 
 static const char no_place[] = "its code has no place from which a system call can be made";
@@ -95,6 +93,10 @@ static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
             return refuse_process(a, "it is recorded already, or was started for recording", err);
     while (ttp_segment_find(&left, a->shared, &a->maps, memory)) {
         struct ttp_leaving leaving = {.pid = a->options.pid};
+        if (a->shared->region == 0) { /* it has just begun, or the recorder was killed just then */
+            TTP_TRY(ttp_look(a->options.pid, err));
+            (void)ttp_segment_find(&left, a->shared, &a->maps, memory);
+        }
         if (ttp_segment_is_used(a->shared, memory))
             return refuse_process(a, "another recorder is attached to it", err);
         TTP_TRY(ttp_leave(&leaving, &left, err));
@@ -154,39 +156,6 @@ static ttape_status look(struct ttp_attach *a, ttape_error *err)
 
 /* ---- the first stop ---- */
 
-/* The place of its id in a thread's control block, by all threads. */
-static uint32_t find_id_place(const struct ttp_stop *stop)
-{
-    uint8_t block[BLOCK_BYTES], is_it[BLOCK_BYTES / 4];
-    memset(is_it, 1, sizeof is_it);
-    for (size_t i = 0; i < stop->count; i++) {
-        if (!ttp_memory_read(stop->memory, stop->tasks[i].registers.fs_base, block, 1024))
-            return 0;
-        for (uint32_t at = 0; at < 1024; at += 4)
-            is_it[at / 4] &= memcmp(block + at, &stop->tasks[i].tid, 4) == 0;
-    }
-    if (is_it[USUAL_ID_AT / 4])
-        return USUAL_ID_AT;
-    for (uint32_t at = 8; at < 1024; at += 4)
-        if (is_it[at / 4])
-            return at;
-    return 0;
-}
-
-/* Its threads are told apart by their control blocks, which begin with their own address. */
-static const char *check_threads(const struct ttp_stop *stop)
-{
-    for (size_t i = 0; i < stop->count; i++) {
-        uint64_t base = stop->tasks[i].registers.fs_base, word = 0;
-        if (base == 0 || !ttp_memory_read(stop->memory, base, &word, sizeof word) || word != base)
-            return "a thread of it is none of a C library's";
-        for (size_t j = 0; j < i; j++)
-            if (stop->tasks[j].registers.fs_base == base)
-                return "two threads of it share their thread-local storage";
-    }
-    return NULL;
-}
-
 static bool is_named(const struct ttp_attach *a, uint32_t thread_id)
 {
     for (size_t i = 0; i < a->options.thread_count; i++)
@@ -209,22 +178,6 @@ static bool look_at_maps(struct ttp_attach *a)
     return ttp_maps_read(&a->maps, a->options.pid);
 }
 
-/* Where a thread's own stack is, whatever it runs on now, as handlers may on one of theirs: its
- * control block lies at its end, but for the first thread's. */
-static const struct ttp_map *find_own_stack(const struct ttp_attach *a,
-                                            const struct ttp_stopped_task *task)
-{
-    const struct ttp_map *own = NULL;
-    if ((uint32_t)task->tid != a->options.pid) {
-        own = ttp_maps_at(&a->maps, task->registers.fs_base - 1);
-    } else {
-        for (size_t i = 0; i < a->maps.count; i++)
-            if (strcmp(a->maps.list[i].path, "[stack]") == 0)
-                own = &a->maps.list[i];
-    }
-    return own != NULL ? own : ttp_maps_at(&a->maps, task->registers.rsp);
-}
-
 static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
 {
     struct ttp_agent_shared *shared = a->shared;
@@ -237,11 +190,11 @@ static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
     for (size_t i = 0; i < stop->count && shared->known_count < TTP_AGENT_KNOWN; i++) {
         if (!is_named(a, (uint32_t)stop->tasks[i].tid))
             continue;
-        const struct ttp_map *map = find_own_stack(a, &stop->tasks[i]);
+        const struct ttp_map *map = ttp_threads_stack(&a->maps, a->options.pid, &stop->tasks[i]);
         struct ttp_agent_known *known = &shared->known[shared->known_count++];
         uint32_t id = (uint32_t)stop->tasks[i].tid;
         *known = id == first.thread_id ? first : (struct ttp_agent_known){.thread_id = id};
-        ttp_told_name(a->options.pid, known->thread_id, known->name);
+        ttp_threads_name(a->names, a->name_count, a->options.pid, known->thread_id, known->name);
         if (map == NULL)
             continue;
         bool is_first = strcmp(map->path, "[stack]") == 0;
@@ -249,7 +202,13 @@ static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
         known->stack_low = map->start - (is_first ? 0x800000 : 0);
         known->stack_high = map->end;
     }
-    for (uint32_t i = shared->known_count; i-- > 0;) /* the first thread, unless it has ended */
+}
+
+/* Of the first thread, unless it has ended. */
+static void begin_image(struct ttp_attach *a)
+{
+    struct ttp_agent_shared *shared = a->shared;
+    for (uint32_t i = shared->known_count; i-- > 0;)
         if (shared->image == 0 && (shared->known[i].thread_id == a->options.pid || i == 0))
             ttp_told_give(&a->outside, a->options.pid, &shared->known[i], &shared->image);
 }
@@ -286,22 +245,23 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     shared->blocks_offset = a->outside.head->blocks_offset;
     shared->file_bytes = s->file_bytes;
     shared->process_id = a->options.pid;
-    shared->thread_id_at = find_id_place(stop);
+    shared->thread_id_at = ttp_threads_id_place(stop);
     shared->libc_low = libc->start;
     shared->libc_high = libc->end - sizeof(uint64_t);
-    shared->result = 1;
+    shared->result = TTP_AGENT_NOT_YET;
     shared->thread_count = (uint32_t)a->options.thread_count;
     for (size_t i = 0; i < a->options.thread_count && i < TTP_AGENT_THREADS; i++)
         shared->threads[i] = a->options.threads[i];
     (void)snprintf(shared->path, sizeof shared->path, "%s", a->options.arena);
-    tell_constants(a);
 }
 
-static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
+static const char *map_segment(struct ttp_attach *a, struct ttp_stop *stop)
 {
-    const char *why = check_threads(stop);
+    const char *why = ttp_threads_check(stop);
     if (why == NULL && !has_named(a, stop))
         why = "none of the threads that were named is there";
+    if (why == NULL && !ttp_call_places_find(&a->places, &a->maps, stop->memory))
+        why = no_place;
     if (why != NULL)
         return why;
     const struct ttp_cluster *first = &a->targets.clusters[0];
@@ -319,36 +279,91 @@ static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
     note_threads(a, stop);
     why = ttp_segment_map(&a->segment, stop, &a->places, a->shared);
     a->is_mapped = why == NULL;
-    return why == NULL ? ttp_targets_map(&a->targets, &a->segment, stop, &a->places) : why;
+    return why;
 }
 
-static ttape_status stop_first(struct ttp_attach *a, ttape_error *err)
+static const char *open_segment(struct ttp_attach *a, struct ttp_stop *stop)
+{
+    return ttp_segment_open(&a->segment, stop, &a->places);
+}
+
+static const char *begin_agent(struct ttp_attach *a, struct ttp_stop *stop)
+{
+    return ttp_segment_begin(&a->segment, stop);
+}
+
+static const char *map_area(struct ttp_attach *a, struct ttp_stop *stop)
+{
+    return ttp_targets_map(&a->targets, a->area, &a->maps, &a->segment, stop, &a->places);
+}
+
+/* One step while it stands still. */
+static ttape_status stop_for(struct ttp_attach *a,
+                             const char *(*do_it)(struct ttp_attach *, struct ttp_stop *),
+                             ttape_error *err)
 {
     struct ttp_stop stop;
     TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
-    const char *why = NULL;
-    if (!look_at_maps(a))
-        why = "its mappings cannot be read";
-    else if (!ttp_call_places_find(&a->places, &a->maps, stop.memory))
-        why = no_place;
-    else
-        why = make_segment(a, &stop);
+    const char *why = do_it(a, &stop);
     count_stop(a, &stop);
+    a->is_retried = why == ttp_segment_no_room;
     return why == NULL ? TTAPE_OK : refuse_process(a, why, err);
+}
+
+/* Where it has room, and a place for calls, is looked for while it runs: that may take longer than
+ * all that is done then. */
+static ttape_status stop_where_room(struct ttp_attach *a,
+                                    const char *(*map)(struct ttp_attach *, struct ttp_stop *),
+                                    ttape_error *err)
+{
+    ttape_status status = TTAPE_OK;
+    a->is_retried = true;
+    for (uint32_t round = 0; round < ROUNDS && a->is_retried; round++) {
+        if (!look_at_maps(a))
+            return refuse_process(a, "its mappings cannot be read", err);
+        a->name_count = ttp_threads_names(a->names, a->options.pid);
+        status = stop_for(a, map, err);
+    }
+    return status;
 }
 
 /* ---- between the stops ---- */
 
-static const char *fill_segment(struct ttp_attach *a)
+static const char *put_in(struct ttp_attach *a, const char *(*put)(struct ttp_attach *, int memory))
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(a->options.pid));
     int memory = open(path, O_RDWR | O_CLOEXEC);
-    const char *why = memory < 0 ? "its memory cannot be written to"
-                                 : ttp_targets_fill(&a->targets, &a->segment, memory);
+    const char *why = memory < 0 ? "its memory cannot be written to" : put(a, memory);
     if (memory >= 0)
         (void)close(memory);
     return why;
+}
+
+static const char *put_agent(struct ttp_attach *a, int memory)
+{
+    return ttp_segment_put(&a->segment, memory, a->shared);
+}
+
+static const char *put_stubs(struct ttp_attach *a, int memory)
+{
+    return ttp_targets_fill(&a->targets, &a->segment, memory);
+}
+
+static ttape_status make_segment(struct ttp_attach *a, ttape_error *err)
+{
+    TTP_TRY(stop_where_room(a, map_segment, err));
+    begin_image(a);
+    tell_constants(a);
+    const char *why = put_in(a, put_agent);
+    if (why != NULL)
+        return refuse_process(a, why, err);
+    TTP_TRY(stop_for(a, open_segment, err));
+    TTP_TRY(stop_for(a, begin_agent, err));
+    for (a->area = 1; a->area < a->targets.cluster_count; a->area++)
+        TTP_TRY(stop_where_room(a, map_area, err));
+    ttp_targets_place(&a->targets, &a->segment);
+    return TTAPE_OK;
 }
 
 /* ---- the jumps ---- */
@@ -415,9 +430,10 @@ static ttape_status stop_second(struct ttp_attach *a, ttape_error *err)
 
 static ttape_status apply(struct ttp_attach *a, ttape_error *err)
 {
-    const char *why = fill_segment(a);
+    const char *why = put_in(a, put_stubs);
     if (why != NULL)
         return refuse_process(a, why, err);
+    a->name_count = ttp_threads_names(a->names, a->options.pid);
     TTP_TRY(stop_second(a, err));
     ttp_targets_count(&a->targets, a->counts);
     return TTAPE_OK;
@@ -468,7 +484,7 @@ ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_o
     if (status == TTAPE_OK)
         status = look(a, err);
     if (status == TTAPE_OK)
-        status = stop_first(a, err);
+        status = make_segment(a, err);
     if (status == TTAPE_OK)
         status = apply(a, err);
     if (status != TTAPE_OK && a->is_mapped) {
@@ -536,45 +552,6 @@ static uint32_t count_loaded(const struct ttp_attach *a)
     return count;
 }
 
-/* Whether a process has our segment: a child that was forked meanwhile. */
-static bool has_segment(const struct ttp_attach *a, uint32_t pid)
-{
-    struct ttp_maps maps;
-    bool is_read = ttp_maps_read(&maps, pid);
-    const struct ttp_map *map =
-        is_read ? ttp_maps_at(&maps, a->segment.at + a->segment.blocks) : NULL;
-    bool has_it = map != NULL && map->inode == (uint64_t)a->arena.st_ino;
-    ttp_maps_free(&maps);
-    return has_it;
-}
-
-/* How many were there. */
-static uint32_t leave_children_once(struct ttp_attach *a)
-{
-    uint32_t found = 0;
-    DIR *folder = opendir("/proc");
-    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-        struct ttp_leaving leaving = {.pid = pid};
-        if (!isdigit((unsigned char)entry->d_name[0]) || pid == a->options.pid ||
-            pid == (uint32_t)getpid() || !has_segment(a, pid))
-            continue;
-        found++;
-        if (ttp_leave(&leaving, &a->segment, NULL) == TTAPE_OK && !leaving.is_gone)
-            a->counts->children++;
-    }
-    if (folder != NULL)
-        (void)closedir(folder);
-    return found;
-}
-
-/* They may fork while they are looked for. */
-static void leave_children(struct ttp_attach *a)
-{
-    for (uint32_t i = 0; i < CHILDREN_ROUNDS && leave_children_once(a) != 0; i++)
-        continue;
-}
-
 ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *counts,
                             ttape_error *err)
 {
@@ -587,7 +564,7 @@ ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *coun
     note_leaving(counts, &leaving);
     counts->has_ended = leaving.is_gone;
     counts->is_left = !leaving.is_gone && !leaving.is_unmapped;
-    leave_children(a);
+    counts->children = ttp_leave_children(&a->segment, a->options.pid, (uint64_t)a->arena.st_ino);
     if (status == TTAPE_OK && leaving.foreign != 0)
         status = ttp_attach_refuse(err, a->options.pid,
                                    "%u places in its code were changed by somebody else meanwhile: "

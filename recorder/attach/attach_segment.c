@@ -2,12 +2,14 @@
  * arena into it. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "recorder/arena/arena.h"
 #include "recorder/attach/attach_inside.h"
@@ -69,42 +71,18 @@ static const char *word_of(int64_t result)
     }
 }
 
-/* What the agent is told, then its code and data: once its head is there, all that is needed to
- * leave is. */
-static bool put_agent(const struct ttp_segment *s, int memory,
-                      const struct ttp_agent_shared *shared)
-{
-    const struct ttp_agent_head *head = ttp_agent_image_head();
-    size_t size = (size_t)(ttp_agent_image_end - ttp_agent_image);
-    return ttp_memory_write(memory, s->at + head->shared, shared, sizeof *shared) &&
-           ttp_memory_write(memory, s->at, ttp_agent_image, size);
-}
+const char ttp_segment_no_room[] = "something else was mapped where the segment should go";
+static const char disobeys[] = "its thread does not do what it is told";
+static const char no_memory[] = "its memory cannot be written to";
 
-static const char *begin_agent(const struct ttp_segment *s, struct ttp_stop *stop)
+/* Its head and what is said in front of the threads: all that is needed to leave, and by what
+ * others see that somebody is at work. Whoever is killed in between has changed nothing yet. */
+static bool put_head(const struct ttp_segment *s, int memory, const struct ttp_agent_shared *shared)
 {
     const struct ttp_agent_head *head = ttp_agent_image_head();
-    int64_t result = 1;
-    uint64_t at = s->at + head->shared + offsetof(struct ttp_agent_shared, result);
-    if (!ttp_call_code(stop, s->at + head->begin, s->at + s->scratch + STACK_BYTES,
-                       s->at + s->scratch + STACK_BYTES) ||
-        !ttp_memory_read(stop->memory, at, &result, sizeof result))
-        return "its thread does not do what it is told";
-    return result == 0 ? NULL : result < 0 ? word_of(result) : "the agent does not begin";
-}
-
-static const char *map_parts(const struct ttp_segment *s, struct ttp_stop *stop,
-                             const struct ttp_call_places *places,
-                             const struct ttp_agent_shared *shared)
-{
-    const struct ttp_agent_head *head = ttp_agent_image_head();
-    const uint64_t rights[6] = {s->at + head->code_bytes, s->area - head->code_bytes,
-                                PROT_READ | PROT_WRITE};
-    int64_t result;
-    if (!put_agent(s, stop->memory, shared))
-        return "its memory cannot be written to";
-    if (!call(stop, places, SYS_mprotect, rights, &result))
-        return "its thread does not do what it is told";
-    return result != 0 ? word_of(result) : begin_agent(s, stop);
+    return ttp_memory_write(memory, s->at, head, sizeof *head) &&
+           ttp_memory_write(memory, s->at + head->shared, shared,
+                            offsetof(struct ttp_agent_shared, known));
 }
 
 const char *ttp_segment_map(const struct ttp_segment *s, struct ttp_stop *stop,
@@ -120,23 +98,85 @@ const char *ttp_segment_map(const struct ttp_segment *s, struct ttp_stop *stop,
     const uint64_t back[6] = {s->at, s->bytes};
     int64_t result;
     if (!call(stop, places, SYS_mmap, whole, &result))
-        return "its thread does not do what it is told";
+        return disobeys;
+    if (result == -EEXIST || (result > 0 && (uint64_t)result != s->at))
+        return ttp_segment_no_room;
     if (result < 0 && result >= -4095)
         return word_of(result);
-    if ((uint64_t)result != s->at)
-        return "something else was mapped where the segment should go";
-    const char *why = map_parts(s, stop, places, shared);
-    if (why != NULL)
-        (void)call(stop, places, SYS_munmap, back, &result);
-    return why;
+    if (put_head(s, stop->memory, shared))
+        return NULL;
+    (void)call(stop, places, SYS_munmap, back, &result);
+    return no_memory;
+}
+
+const char *ttp_segment_put(const struct ttp_segment *s, int memory,
+                            const struct ttp_agent_shared *shared)
+{
+    const struct ttp_agent_head *head = ttp_agent_image_head();
+    size_t size = (size_t)(ttp_agent_image_end - ttp_agent_image);
+    return ttp_memory_write(memory, s->at + head->shared, shared, sizeof *shared) &&
+                   ttp_memory_write(memory, s->at, ttp_agent_image, size)
+               ? NULL
+               : no_memory;
+}
+
+static bool is_there(const struct ttp_segment *s, int memory)
+{
+    uint64_t magic = 0;
+    return ttp_memory_read(memory, s->at, &magic, sizeof magic) && magic == TTP_AGENT_MAGIC;
+}
+
+const char *ttp_segment_open(const struct ttp_segment *s, struct ttp_stop *stop,
+                             const struct ttp_call_places *places)
+{
+    const struct ttp_agent_head *head = ttp_agent_image_head();
+    const uint64_t rights[6] = {s->at + head->code_bytes, s->area - head->code_bytes,
+                                PROT_READ | PROT_WRITE};
+    int64_t result;
+    if (!is_there(s, stop->memory) || !call(stop, places, SYS_mprotect, rights, &result))
+        return disobeys;
+    return result != 0 ? word_of(result) : NULL;
+}
+
+const char *ttp_segment_begin(const struct ttp_segment *s, struct ttp_stop *stop)
+{
+    const struct ttp_agent_head *head = ttp_agent_image_head();
+    uint64_t stack = s->at + s->scratch + STACK_BYTES;
+    struct ttp_called_code code = {.begin = s->at + head->begin,
+                                   .low = s->at,
+                                   .high = s->at + head->code_bytes,
+                                   .stack = stack,
+                                   .frame = stack,
+                                   .result_at = s->at + head->shared +
+                                                offsetof(struct ttp_agent_shared, result),
+                                   .result = TTP_AGENT_NOT_YET};
+    if (!is_there(s, stop->memory) || !ttp_call_code(stop, &code))
+        return disobeys;
+    return code.result == 0  ? NULL
+           : code.result < 0 ? word_of(code.result)
+                             : "the agent does not begin";
+}
+
+/* Of the arena's file, while it is not mapped there yet. */
+static bool read_file(const struct ttp_agent_shared *shared, struct ttp_arena_head *head)
+{
+    int file = shared->path[TTP_AGENT_PATH - 1] != 0
+                   ? -1
+                   : open(shared->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool is_read = file >= 0 && pread(file, head, sizeof *head, 0) == (ssize_t)sizeof *head;
+    if (file >= 0)
+        (void)close(file);
+    return is_read && head->magic == TTP_ARENA_MAGIC;
 }
 
 /* Whether the recorder of a segment lives. */
 bool ttp_segment_is_used(const struct ttp_agent_shared *shared, int memory)
 {
     struct ttp_arena_head head;
-    if (!ttp_memory_read(memory, shared->blocks - shared->blocks_offset, &head, sizeof head) ||
-        head.magic != TTP_ARENA_MAGIC)
+    bool is_mapped =
+        ttp_memory_read(memory, shared->blocks - shared->blocks_offset, &head, sizeof head) &&
+        head.magic == TTP_ARENA_MAGIC;
+    if (!is_mapped && !read_file(shared, &head))
         return false;
     if (head.recorder_alive != 0)
         return (head.recorder_alive & FUTEX_OWNER_DIED) == 0;
@@ -156,10 +196,10 @@ bool ttp_segment_find(struct ttp_segment *s, struct ttp_agent_shared *shared,
             head.magic != TTP_AGENT_MAGIC || head.version != TTP_AGENT_VERSION ||
             head.head_bytes != sizeof head ||
             !ttp_memory_read(memory, map->start + head.shared, shared, sizeof *shared) ||
-            shared->region != map->start)
+            (shared->region != map->start && shared->region != 0))
             continue;
-        s->at = shared->region;
-        s->bytes = shared->region_bytes;
+        s->at = map->start;
+        s->bytes = shared->region != 0 ? shared->region_bytes : map->end - map->start;
         s->changes = shared->changes - shared->region;
         return true;
     }

@@ -22,8 +22,10 @@
 #include "recorder/attach/attach_inside.h"
 
 #define ROUNDS         100u
+#define SOON_NS        UINT64_C(20000) /* as long as most stops take: it is asked for meanwhile */
 #define PATIENCE_NS    UINT64_C(100000000)  /* for one that waits in the kernel, and cannot stop */
 #define LONGEST_NS     UINT64_C(5000000000) /* for any: on a busy machine each waits for its turn */
+#define UNHEARD_NS     200000 /* where a stop was told to somebody else, who ignores it */
 #define PAUSE_NS       20000
 #define ATTEMPTS       20u
 #define PAUSE_LATER_NS 50000000
@@ -96,20 +98,52 @@ uint32_t ttp_living_task(uint32_t pid)
     return found;
 }
 
+/* Stops are told by SIGCHLD, which is held off here so that nobody misses it while we wait; where
+ * somebody else waits for it, or has a handler, it is left to them. */
+static bool hears_of_stops(const sigset_t *child, sigset_t *before)
+{
+    struct sigaction action;
+    return pthread_sigmask(SIG_BLOCK, child, before) == 0 && sigismember(before, SIGCHLD) == 0 &&
+           sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
+           (action.sa_flags & SA_NOCLDSTOP) == 0;
+}
+
+/* Whether one has come by then. */
+static bool wait_until(pid_t tid, int *status, uint64_t end, bool *is_over)
+{
+    pid_t got;
+    do {
+        got = waitpid(tid, status, __WALL | WNOHANG);
+        *is_over = got < 0 && errno != EINTR;
+    } while (got != tid && !*is_over && ttp_attach_now_ns() < end);
+    return got == tid;
+}
+
+static bool wait_long(pid_t tid, int *status, uint64_t begun)
+{
+    const struct timespec pause = {0, PAUSE_NS}, unheard = {0, UNHEARD_NS};
+    sigset_t child, before;
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    bool is_heard = hears_of_stops(&child, &before), is_there = false, is_over = false;
+    while (!is_over && !(is_there = wait_until(tid, status, 0, &is_over)) && !is_over) {
+        uint64_t waited = ttp_attach_now_ns() - begun;
+        is_over = waited > LONGEST_NS || (waited > PATIENCE_NS && ttp_task_state(tid) == 'D');
+        if (is_heard)
+            (void)sigtimedwait(&child, NULL, &unheard);
+        else
+            (void)nanosleep(&pause, NULL);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return is_there;
+}
+
 bool ttp_stop_wait(pid_t tid, int *status)
 {
-    const struct timespec pause = {0, PAUSE_NS};
-    uint64_t begun = ttp_attach_now_ns(), waited;
-    for (;;) {
-        pid_t got = waitpid(tid, status, __WALL | WNOHANG);
-        if (got == tid)
-            return true;
-        waited = ttp_attach_now_ns() - begun;
-        if ((got < 0 && errno != EINTR) || waited > LONGEST_NS ||
-            (waited > PATIENCE_NS && ttp_task_state(tid) == 'D'))
-            return false;
-        (void)nanosleep(&pause, NULL);
-    }
+    uint64_t begun = ttp_attach_now_ns();
+    bool is_over;
+    return wait_until(tid, status, begun + SOON_NS, &is_over) ||
+           (!is_over && wait_long(tid, status, begun));
 }
 
 /* ---- tasks ---- */

@@ -4,6 +4,7 @@
  *     \___ 0 ___/ \_____ 1 _____/        clusters: a jump leads from any of it to its stubs
  *
  * Stubs of cluster 0 lie in the segment; those of another have a mapping of their own. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -131,17 +132,15 @@ ttape_status ttp_targets_open(struct ttp_targets *t, const struct ttp_target_loo
 
 /* ---- their stubs' places ---- */
 
-static const char *map_area(struct ttp_targets *t, uint32_t cluster, struct ttp_stop *stop,
-                            const struct ttp_call_places *places, uint64_t said_at)
+const char *ttp_targets_map(struct ttp_targets *t, uint32_t cluster, const struct ttp_maps *maps,
+                            const struct ttp_segment *segment, struct ttp_stop *stop,
+                            const struct ttp_call_places *places)
 {
-    struct ttp_maps maps;
+    const struct ttp_cluster *c = &t->clusters[cluster];
     struct ttp_agent_area *area = &t->areas[cluster];
-    struct ttp_cluster *c = &t->clusters[cluster];
-    *area = (struct ttp_agent_area){.bytes = c->bytes};
-    if (!ttp_maps_read(&maps, stop->pid))
-        return "its mappings cannot be read";
-    area->at = ttp_maps_place(&maps, c->low, c->high, c->bytes);
-    ttp_maps_free(&maps);
+    uint64_t said_at = segment->at + ttp_agent_image_head()->shared +
+                       offsetof(struct ttp_agent_shared, areas) + cluster * sizeof *area;
+    *area = (struct ttp_agent_area){ttp_maps_place(maps, c->low, c->high, c->bytes), c->bytes};
     if (area->at == 0)
         return "there is no room near the code of its libraries";
     struct ttp_called called = {
@@ -150,26 +149,21 @@ static const char *map_area(struct ttp_targets *t, uint32_t cluster, struct ttp_
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | NOT_REPLACED, UINT64_MAX, 0}};
     if (!ttp_call(stop, places, &called))
         return "its thread does not do what it is told";
+    if (called.result == -EEXIST)
+        return ttp_segment_no_room;
     if ((uint64_t)called.result != area->at)
         return "its libraries' stubs have no place";
     /* only what is said there is unmapped later */
-    return ttp_memory_write(stop->memory, said_at + cluster * sizeof *area, area, sizeof *area)
+    return ttp_memory_write(stop->memory, said_at, area, sizeof *area)
                ? NULL
                : "its memory cannot be written to";
 }
 
-const char *ttp_targets_map(struct ttp_targets *t, const struct ttp_segment *segment,
-                            struct ttp_stop *stop, const struct ttp_call_places *places)
+void ttp_targets_place(struct ttp_targets *t, const struct ttp_segment *segment)
 {
-    uint64_t said_at =
-        segment->at + ttp_agent_image_head()->shared + offsetof(struct ttp_agent_shared, areas);
-    const char *why = NULL;
     t->areas[0] = (struct ttp_agent_area){segment->at + segment->area, t->clusters[0].bytes};
-    for (uint32_t i = 1; why == NULL && i < t->cluster_count; i++)
-        why = map_area(t, i, stop, places, said_at);
     for (size_t i = 0; i < t->count; i++)
         t->list[i].area_at = t->areas[t->list[i].cluster].at + t->list[i].area;
-    return why;
 }
 
 /* ---- between the stops ---- */

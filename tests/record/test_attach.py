@@ -371,6 +371,19 @@ def test_kills(checks, work):
     checks.equal(program.end(), (0, "right\n", ""), "after kills: its answers")
 
 
+def test_stops(checks, work):
+    """In a stop a thread makes one call for the recorder, which are three steps, or the agent runs
+    once, with all its calls."""
+    program, said = Program(["threads", "2"]), work / "stops"
+    attached = recorder(program.pid, work / "stops.ttape", LD_PRELOAD=str(kill_library()),
+                        STOPS_SAID=str(said))
+    until("a recording", lambda: has_events(attached))
+    checks.that("is as it was" in leave(attached, program, ""), "stops: it is not left")
+    steps = [int(line) for line in said.read_text().splitlines()]
+    checks.equal((set(steps), steps.count(1)), ({0, 1, 3}, 1), f"steps of stops: {steps}")
+    checks.equal(program.end(), (0, "right\n", ""), "stops: its answers")
+
+
 def refused(checks, words, reason, what):
     done = setting.tracetape("attach", "--duration", "10ms", "-o", "refused.ttape", *words)
     said = done.err.decode()
@@ -410,6 +423,7 @@ def main():
         test_first_thread(checks, work)
         test_waits(checks, work)
         test_storms(checks, work)
+        test_stops(checks, work)
         test_cycles(checks, work)
         if KILLS:
             test_kills(checks, work)

@@ -1,6 +1,7 @@
 /* The head of the agent, and its beginning: one thread of the program is led here while all others
- * stand still. It maps what is missing, and goes on where it was: by the kernel's own way to return
- * from a signal, so that it does so even when who attached is gone.
+ * stand still. It maps what is missing, says so, and waits to be taken back. Or it goes on where it
+ * was, by the kernel's own way to return from a signal, so that it does so when who attached is
+ * gone.
  *
  * These are the only system calls of the agent. */
 #include <fcntl.h>
@@ -11,7 +12,8 @@
 #include "recorder/arena/arena.h"
 #include "recorder/runtime/agent/agent.h"
 
-#define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
+#define WIPE_ON_FORK 18       /* MADV_WIPEONFORK */
+#define WAITS_MOST   1000000u /* of a fraction of a microsecond */
 
 #define DISTANCE(name) ".long " name " - ttp_agent_head\n\t"
 __asm__(
@@ -76,6 +78,14 @@ static long wipe(const void *from, uint64_t bytes)
     return call_system(SYS_madvise, (long)from, (long)bytes, WIPE_ON_FORK, 0, NULL);
 }
 
+/* Whoever attached takes the thread back meanwhile. Where nobody is there to do so, it returns to
+ * where it was by itself. */
+static void wait_for_recorder(void)
+{
+    for (uint32_t i = 0; i < WAITS_MOST && !ttp_recorder_is_gone(); i++)
+        (void)call_system(SYS_sched_yield, 0, 0, 0, 0, NULL);
+}
+
 __attribute__((used)) void ttp_agent_map(void)
 {
     struct ttp_agent_shared *shared = &ttp_agent_shared;
@@ -88,4 +98,5 @@ __attribute__((used)) void ttp_agent_map(void)
     if (result == 0)
         ttp_agent_ready();
     shared->result = result;
+    wait_for_recorder();
 }
