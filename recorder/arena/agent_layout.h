@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 7u
+#define TTP_AGENT_VERSION 8u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
@@ -32,7 +32,10 @@ struct ttp_agent_head {
     uint32_t begin;                               /* where the thread begins that maps the rest */
     uint32_t shared, arena; /* struct ttp_agent_shared; the page that the arena's lies over */
     uint32_t enter, exit, tail, joined, joined_tail, library_enter, library_exit; /* for stubs */
-    uint32_t enter_valued, exit_valued, reserved;
+    uint32_t enter_valued, exit_valued;
+    uint32_t call_enter, call_exit; /* for those of system calls */
+    uint32_t find_object;           /* for that of what unwinders ask */
+    uint32_t reserved;
 };
 
 /* A thread that was there. */
@@ -66,6 +69,7 @@ struct ttp_agent_range {
 struct ttp_agent_module {
     uint64_t low, high, device, inode;
     uint32_t is_caller, reserved; /* whose calls of libraries are recorded */
+    uint64_t calls, calls_bytes;  /* stubs of its system calls, with the page in front; 0: none */
 };
 
 /* What the attaching process fills in before the agent begins, and what the agent says then. */
@@ -98,6 +102,6 @@ struct ttp_agent_shared {
     struct ttp_agent_known known[TTP_AGENT_KNOWN];
 };
 
-_Static_assert(sizeof(struct ttp_agent_head) == 80, "no hidden padding");
+_Static_assert(sizeof(struct ttp_agent_head) == 96, "no hidden padding");
 
 #endif

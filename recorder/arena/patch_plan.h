@@ -198,7 +198,8 @@ struct ttp_chosen_head {
     uint32_t patch_version, function_count; /* of the plan */
     uint64_t plan_bytes;                    /* its total_bytes */
     uint64_t total_bytes;                   /* of this file */
-    uint32_t flags, reserved;
+    uint32_t flags;
+    uint32_t finds; /* of what is attached to: 1 + the function that unwinders ask; 0: none */
     uint8_t content[TTP_PLAN_CONTENT_BYTES];   /* as the plan's */
     struct ttp_chosen_section inlined, values; /* ttp_patch_head; ttp_values_head */
     struct ttp_chosen_section marks;           /* ttp_marks_head */

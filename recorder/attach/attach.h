@@ -12,12 +12,14 @@
 
 struct ttp_patch_head;
 struct ttp_chosen_head;
+struct ttp_plan_head;
 
 /* A module whose functions are patched. */
 struct ttp_attach_wish {
-    const char *module; /* its path */
-    const struct ttp_patch_head *plan;
+    const char *module;                   /* its path */
+    const struct ttp_patch_head *plan;    /* NULL: its system calls only */
     const struct ttp_chosen_head *chosen; /* NULL: all */
+    const struct ttp_plan_head *calls;    /* NULL: no system calls; as rows gives them */
 };
 
 struct ttp_attach_options {
@@ -41,12 +43,13 @@ struct ttp_attach_counts {
     uint32_t busy;   /* of functions_left: somebody was inside each time */
     uint32_t faults; /* of them: the program minds faults, and moved code may fault */
     uint32_t threads, stops;
-    uint32_t open_calls; /* at the attach */
-    uint64_t longest_ns; /* of all stops */
-    uint32_t loaded;     /* libraries, meanwhile: nothing of them was recorded */
-    uint32_t children;   /* forked meanwhile, and put back as well */
-    bool is_left;        /* the segment stays: somebody may be inside */
-    bool has_ended;      /* the process, before */
+    uint32_t open_calls;        /* at the attach */
+    uint32_t sites, sites_left; /* of system calls: patched, not */
+    uint64_t longest_ns;        /* of all stops */
+    uint32_t loaded;            /* libraries, meanwhile: nothing of them was recorded */
+    uint32_t children;          /* forked meanwhile, and put back as well */
+    bool is_left;               /* the segment stays: somebody may be inside */
+    bool has_ended;             /* the process, before */
 };
 
 struct ttp_attach;

@@ -4,6 +4,7 @@
  *     attach_maps.c     what it has mapped, and a place for the segment
  *     attach_elf.c      a module, in memory and in its file
  *     attach_plan.c     its windows: which are used, and what their code becomes
+ *     attach_calls.c    those of its system calls, and the tasks that wait in them
  *     attach_targets.c  all modules whose functions are patched
  *     attach_stop.c     all its threads stand still, and go on
  *     attach_threads.c  their control blocks, and their stacks
@@ -13,6 +14,7 @@
  *     attach_code.c     bytes of code: changed, put back
  *     attach_open.c     calls that were open before
  *     attach_leave.c    all is put back
+ *     attach_wishes.c   which modules are looked at
  *     attach_told.c     what the recording is told of the process
  *     attach_process.c  the order of it all
  *
@@ -36,6 +38,8 @@
 #include "writer/os_status.h"
 
 #define TTP_PAGE UINT64_C(4096)
+
+struct ttp_targets;
 
 extern const uint8_t ttp_agent_image[], ttp_agent_image_end[];
 
@@ -93,10 +97,18 @@ uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high
 
 /* -- attach_stop.c -- */
 
+/* A task waits in a system call whose window is about to be changed: it goes on in the stub. */
+struct ttp_moved_task {
+    uint64_t from;        /* where it was: behind the instruction; 0: it is not moved */
+    uint64_t plain, seen; /* behind that of the stub; seen: the hook is told of its end */
+    const bool *is_left;  /* the window is not changed now */
+    bool is_told;         /* that it waits there is in its stream */
+};
 struct ttp_stopped_task {
     pid_t tid;
     bool is_seized, is_stopped;
     struct user_regs_struct registers;
+    struct ttp_moved_task moved;
 };
 struct ttp_stop {
     uint32_t pid;
@@ -184,7 +196,6 @@ void ttp_code_close(struct ttp_elf_view *elf, struct ttp_code_text *text);
 
 /* -- attach_points.c -- */
 
-struct ttp_targets;
 struct ttp_points {
     const struct ttp_targets *targets; /* words of stacks in there count as well; NULL: none */
     uint64_t *list;                    /* sorted */
@@ -206,28 +217,55 @@ struct ttp_windows {
     struct ttp_patch_head *plan; /* a copy, without what cannot be when attaching */
     const struct ttp_chosen_head *chosen;
     struct ttp_chosen_head *own_chosen; /* NULL: as it was given */
+    uint32_t finds;                     /* 1 + the function that answers unwinders; 0: none */
+    struct ttp_plan_head *calls;        /* a copy, too; NULL: no system calls */
+    struct ttp_call_decision call_decision;
+    size_t calls_at; /* of their stubs, in the area */
+    uint32_t call_sites;
     struct ttp_code_view view;
     struct ttp_probe_decision decision;
-    uint8_t *area; /* data, stubs and what is known of values, as they go into the segment */
+    uint8_t *area; /* stubs and what is known of values, as they go into the segment */
     size_t area_bytes, stub_bytes, values_bytes; /* whole pages; and of the last, as it is */
     struct ttp_changes changes;                  /* sorted by address */
     struct ttp_window *list;                     /* of each change */
-    uint8_t *is_busy;                            /* of each function: it is left as it is */
-    uint8_t *has_entry;                          /* of each: there is a jump for its entry */
-    uint32_t faults;                             /* functions left as they may fault */
+    uint8_t *is_busy;   /* of each function, then of each site: it is left as it is */
+    uint8_t *has_entry; /* of each function: there is a jump for its entry */
+    uint32_t faults;    /* functions left as they may fault */
 };
 struct ttp_target_look {
     uint32_t pid;
     int memory;
     const struct ttp_maps *maps;
+    const uint64_t *chosen_calls; /* bits of system calls; NULL: none is recorded */
     bool minds_faults, has_shadow_stack;
 };
 const char *ttp_windows_open(struct ttp_windows *windows, const struct ttp_attach_wish *wish,
                              const struct ttp_target_look *look, const struct ttp_elf_view *elf,
                              const struct ttp_code_text *text);
 /* The stubs, for an area at that place, whose hooks are those of the agent at `agent`. */
-const char *ttp_windows_make(struct ttp_windows *windows, uint64_t agent, uint64_t area_at);
+const char *ttp_windows_make(struct ttp_windows *windows, uint64_t agent, uint64_t area_at,
+                             const uint64_t *chosen_calls);
 void ttp_windows_close(struct ttp_windows *windows);
+/* Whether it touches registers and the stack's top only, so that no fault comes of it. */
+bool ttp_code_is_quiet(const uint8_t *code, uint32_t count);
+
+/* -- attach_calls.c -- */
+
+bool ttp_calls_are_dispatched(const struct ttp_stop *stop); /* to a handler, by where they are */
+/* NULL, or why not. A plan that is damaged is none. */
+const char *ttp_calls_open(struct ttp_windows *windows, const struct ttp_plan_head *plan,
+                           const struct ttp_target_look *look);
+void ttp_calls_make(struct ttp_windows *windows, uint64_t agent, uint64_t area_at,
+                    const uint64_t *chosen);
+/* The window of each site that has a stub, with a number behind those of functions. */
+size_t ttp_calls_windows(const struct ttp_windows *windows, struct ttp_window *into);
+/* Tasks that wait in calls are to go on in stubs: in `registers` only; where the window is left
+ * after all, not; and in the kernel. */
+void ttp_calls_move(const struct ttp_targets *targets, struct ttp_stop *stop);
+void ttp_calls_settle(struct ttp_stop *stop);
+bool ttp_calls_go(struct ttp_stop *stop);
+/* Those that wait in stubs go on in the code, which is as it was. */
+void ttp_calls_return(struct ttp_stop *stop, const struct ttp_agent_module *modules);
 
 /* -- attach_code.c: bytes of code, page by page -- */
 
@@ -245,7 +283,7 @@ bool ttp_code_restore(int memory, const struct ttp_changes *changes, struct ttp_
 struct ttp_open_calls {
     const struct ttp_targets *targets;
     const struct ttp_traced_modules *modules;
-    const struct ttp_stop *stop;
+    struct ttp_stop *stop; /* moved tasks are told of there */
     struct ttp_outside *outside;
     uint64_t image;
 };
@@ -312,6 +350,7 @@ struct ttp_targets {
     struct ttp_cluster clusters[TTP_AGENT_AREAS];
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     uint32_t cluster_count;
+    const uint64_t *chosen_calls; /* as ttp_target_look has them */
 };
 /* Refused only where the first one is. */
 ttape_status ttp_targets_open(struct ttp_targets *targets, const struct ttp_target_look *look,
@@ -329,13 +368,15 @@ const char *ttp_targets_map(struct ttp_targets *targets, uint32_t cluster,
                             const struct ttp_maps *maps, const struct ttp_segment *segment,
                             struct ttp_stop *stop, const struct ttp_call_places *places);
 void ttp_targets_place(struct ttp_targets *targets, const struct ttp_segment *segment);
-/* Stubs, and the list of changes. */
+/* Stubs, and the list of changes; `modules`: as they were named. */
 const char *ttp_targets_fill(struct ttp_targets *targets, const struct ttp_segment *segment,
-                             int memory);
-/* The jumps, where nobody is; *busy: functions that were left for now. False: the code is not as it
- * was, or cannot be written. */
-bool ttp_targets_change(struct ttp_targets *targets, int memory, const struct ttp_points *points,
-                        uint32_t *busy);
+                             struct ttp_agent_module *modules, int memory);
+/* Which jumps are left for now, as somebody is there; *busy: of how many functions. */
+void ttp_targets_mark(struct ttp_targets *targets, const struct ttp_points *points, uint32_t *busy);
+/* The others. False: the code is not as it was, or cannot be written. */
+bool ttp_targets_change(struct ttp_targets *targets, int memory);
+/* Whether system calls are recorded, and unwinders cannot be told of stubs. */
+bool ttp_targets_lack_answers(const struct ttp_targets *targets);
 void ttp_targets_count(const struct ttp_targets *targets, struct ttp_attach_counts *counts);
 
 /* -- attach_leave.c -- */
@@ -355,5 +396,19 @@ ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *se
 /* The same for all that have the segment and the arena of that inode: children that were forked
  * meanwhile. Returns how many. */
 uint32_t ttp_leave_children(const struct ttp_segment *segment, uint32_t parent, uint64_t arena);
+
+/* -- attach_wishes.c -- */
+
+struct ttp_wishes {
+    struct ttp_attach_wish *list;
+    size_t count;
+    uint32_t left; /* modules whose system calls are not known */
+};
+/* False: no memory. */
+bool ttp_wishes_make(struct ttp_wishes *wishes, const struct ttp_attach_options *options,
+                     const struct ttp_traced_modules *modules, bool has_calls);
+void ttp_wishes_free(struct ttp_wishes *wishes);
+/* How many modules have come since these were looked at. */
+uint32_t ttp_wishes_loaded(const struct ttp_traced_modules *modules, uint32_t pid);
 
 #endif

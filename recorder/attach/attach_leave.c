@@ -256,6 +256,8 @@ static bool put_back(struct ttp_stop *stop, struct leaving *l)
                    ttp_code_restore(stop->memory, &l->changes, &restored);
     l->said->foreign = restored.foreign;
     l->said->is_back = is_whole && restored.foreign == 0;
+    if (l->said->is_back)
+        ttp_calls_return(stop, l->modules);
     return is_whole;
 }
 
@@ -265,6 +267,7 @@ static bool go_away(struct ttp_stop *stop, struct leaving *l)
 {
     if (!has_agent(l, stop->memory))
         return false;
+    ttp_calls_return(stop, l->modules);
     /* Code that calls are made by may have been patched, too: now it is as it was. */
     if (l->may_call && ttp_call_places_find(&l->places, &l->maps, stop->memory)) {
         if (l->range_count != 0)

@@ -60,7 +60,8 @@ static bool find_function(const struct ttp_targets *targets, const struct ttp_pl
     const struct ttp_probe_decision *d = &windows->decision;
     uint64_t at = frame->pc - !frame->is_exact - windows->view.bias;
     uint32_t found = ttp_patch_function_around(d->plan, at);
-    if (found >= d->plan->function_count || !windows->has_entry[found])
+    if (found >= d->plan->function_count || !windows->has_entry[found] ||
+        found + 1 == windows->finds)
         return false;
     const struct ttp_patch_probe *entry = &d->probes[d->functions[found].first_probe];
     *function = windows->view.bias + d->functions[found].start;
@@ -111,6 +112,29 @@ static uint32_t walk(struct walking *w, const struct ttp_open_calls *open,
     return count;
 }
 
+/* The system call that a task waits in, which goes on in a stub: its innermost. */
+static uint32_t find_system_call(const struct ttp_open_calls *open,
+                                 const struct ttp_stopped_task *task, struct ttp_agent_call *call)
+{
+    const struct user_regs_struct *r = &task->registers;
+    uint32_t number = (uint32_t)r->orig_rax;
+    if (task->moved.from == 0 || r->orig_rax >= TTP_CALL_NUMBERS ||
+        !ttp_call_is_among(open->targets->chosen_calls, number))
+        return 0;
+    *call = (struct ttp_agent_call){r->rsp, ttp_call_key(number), task->moved.from};
+    return 1;
+}
+
+static bool tell_site(struct ttp_outside *outside, struct ttp_outside_thread *out, uint64_t key,
+                      uint32_t number)
+{
+    const uint32_t numbers[2] = {TTAPE_SITE_SYSCALL, number};
+    const uint16_t name_bytes = 0;
+    const struct ttp_outside_field fields[3] = {
+        {&key, sizeof key}, {numbers, sizeof numbers}, {&name_bytes, sizeof name_bytes}};
+    return ttp_outside_message(outside, out, TTP_MESSAGE_SITE, fields, 3);
+}
+
 static void turn_round(struct ttp_agent_call *calls, uint32_t count)
 {
     for (uint32_t i = 0; i < count / 2; i++) {
@@ -133,7 +157,10 @@ static bool put_calls(const struct ttp_open_calls *open, struct ttp_agent_known 
     memcpy(out.name, known->name, sizeof out.name);
     bool is_put = true;
     for (uint32_t i = 0; i < count && is_put; i++)
-        is_put = ttp_outside_call_open(open->outside, &out, calls[i].function);
+        is_put = (!ttp_is_call_key(calls[i].function) ||
+                  tell_site(open->outside, &out, calls[i].function,
+                            (uint32_t)(calls[i].function - ttp_call_key(0)))) &&
+                 ttp_outside_call_open(open->outside, &out, calls[i].function);
     if (!is_put) {
         struct ttp_mark_stream given;
         ttp_outside_give(open->outside, &out, &given);
@@ -156,7 +183,7 @@ static uint32_t count_room(const struct ttp_outside *outside)
     return __atomic_load_n(&outside->head->block_ready, __ATOMIC_ACQUIRE) / PART;
 }
 
-static const struct ttp_stopped_task *find_task(const struct ttp_stop *stop, uint32_t thread_id)
+static struct ttp_stopped_task *find_task(const struct ttp_stop *stop, uint32_t thread_id)
 {
     for (size_t i = 0; i < stop->count; i++)
         if ((uint32_t)stop->tasks[i].tid == thread_id)
@@ -171,19 +198,21 @@ uint32_t ttp_open_calls_tell(const struct ttp_open_calls *open, struct ttp_agent
     struct walking *w = malloc(sizeof *w);
     for (uint32_t i = 0; w != NULL && i < known_count && i < room; i++) {
         struct ttp_agent_known *known = &list[i];
-        const struct ttp_stopped_task *task = find_task(open->stop, known->thread_id);
-        if (task == NULL || known->stack_high == 0 || used + CALLS_MOST > TTP_AGENT_CALLS)
+        struct ttp_stopped_task *task = find_task(open->stop, known->thread_id);
+        if (task == NULL || known->stack_high == 0 || used + CALLS_MOST >= TTP_AGENT_CALLS)
             continue;
         const struct user_regs_struct *r = &task->registers;
+        uint64_t pc = task->moved.from != 0 ? task->moved.from : r->rip;
         *w = (struct walking){
             .memory = open->stop->memory,
             .page_at = 1,
-            .frame = {
-                .pc = r->rip, .sp = r->rsp, .rbp = r->rbp, .has_rbp = true, .is_exact = true}};
-        uint32_t count = walk(w, open, known, calls + used);
+            .frame = {.pc = pc, .sp = r->rsp, .rbp = r->rbp, .has_rbp = true, .is_exact = true}};
+        uint32_t waits = find_system_call(open, task, calls + used);
+        uint32_t count = waits + walk(w, open, known, calls + used + waits);
         turn_round(calls + used, count);
         if (count == 0 || !put_calls(open, known, calls + used, count))
             continue;
+        task->moved.is_told = waits != 0;
         known->first_call = used;
         known->call_count = count;
         used += count;

@@ -34,6 +34,7 @@ struct ttp_attach {
     struct ttp_outside outside;
     struct ttp_agent_shared *shared;
     struct ttp_maps maps;
+    struct ttp_wishes wishes;
     struct ttp_targets targets;
     struct ttp_segment segment;
     struct ttp_call_places places;
@@ -48,6 +49,10 @@ struct ttp_attach {
 };
 
 static const char no_place[] = "its code has no place from which a system call can be made";
+
+static const char no_answers[] =
+    "its C library cannot tell unwinders of what its system calls go through (glibc from 2.35 on "
+    "can): tracetape syscalls --attach records them by ptrace";
 
 static uint64_t caught_faults(const char *status)
 {
@@ -108,6 +113,12 @@ static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
     return TTAPE_OK;
 }
 
+static const uint64_t *chosen_calls_of(const struct ttp_attach *a)
+{
+    const struct ttp_arena_head *head = a->outside.head;
+    return (head->call_flags & TTP_CALLS_ON) != 0 ? head->chosen_calls : NULL;
+}
+
 static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *err)
 {
     char *status = ttp_look_read(a->options.pid, "status");
@@ -115,12 +126,18 @@ static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *
     bool pushes_nothing = status == NULL || has_shadow_stack(status);
     free(status);
     (void)look_at_program(a->options.pid, &a->program);
+    const uint64_t *chosen_calls = chosen_calls_of(a);
+    if (chosen_calls != NULL && pushes_nothing)
+        return refuse_process(a, "it has a shadow stack: --syscalls is not for that", err);
+    if (!ttp_wishes_make(&a->wishes, &a->options, &a->modules, chosen_calls != NULL))
+        return ttp_fail_memory(err);
     const struct ttp_target_look look = {.pid = a->options.pid,
                                          .memory = memory,
                                          .maps = &a->maps,
+                                         .chosen_calls = chosen_calls,
                                          .minds_faults = a->caught != 0,
                                          .has_shadow_stack = pushes_nothing};
-    TTP_TRY(ttp_targets_open(&a->targets, &look, a->options.wishes, a->options.wish_count, err));
+    TTP_TRY(ttp_targets_open(&a->targets, &look, a->wishes.list, a->wishes.count, err));
     return ttp_call_places_find(&a->places, &a->maps, memory) ? TTAPE_OK
                                                               : refuse_process(a, no_place, err);
 }
@@ -147,9 +164,9 @@ static ttape_status look(struct ttp_attach *a, ttape_error *err)
     }
     ttape_status status = adopt(a, memory, err);
     if (status == TTAPE_OK)
-        status = look_at_code(a, memory, err);
-    if (status == TTAPE_OK)
         look_at_rows(a);
+    if (status == TTAPE_OK)
+        status = look_at_code(a, memory, err);
     (void)close(memory);
     return status;
 }
@@ -260,6 +277,8 @@ static const char *map_segment(struct ttp_attach *a, struct ttp_stop *stop)
     const char *why = ttp_threads_check(stop);
     if (why == NULL && !has_named(a, stop))
         why = "none of the threads that were named is there";
+    if (why == NULL && a->targets.chosen_calls != NULL && ttp_calls_are_dispatched(stop))
+        why = "it has its system calls dispatched to a handler, by where they are made";
     if (why == NULL && !ttp_call_places_find(&a->places, &a->maps, stop->memory))
         why = no_place;
     if (why != NULL)
@@ -347,7 +366,7 @@ static const char *put_agent(struct ttp_attach *a, int memory)
 
 static const char *put_stubs(struct ttp_attach *a, int memory)
 {
-    return ttp_targets_fill(&a->targets, &a->segment, memory);
+    return ttp_targets_fill(&a->targets, &a->segment, a->shared->modules, memory);
 }
 
 static ttape_status make_segment(struct ttp_attach *a, ttape_error *err)
@@ -369,7 +388,7 @@ static ttape_status make_segment(struct ttp_attach *a, ttape_error *err)
 /* ---- the jumps ---- */
 
 /* What is open, before the first jump is there: the agent is told of all threads anew. */
-static bool tell_open_calls(struct ttp_attach *a, const struct ttp_stop *stop)
+static bool tell_open_calls(struct ttp_attach *a, struct ttp_stop *stop)
 {
     struct ttp_agent_shared *shared = a->shared;
     const struct ttp_open_calls open = {.targets = &a->targets,
@@ -396,17 +415,24 @@ static bool tell_open_calls(struct ttp_attach *a, const struct ttp_stop *stop)
     return is_told;
 }
 
-static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop)
+static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool is_first)
 {
     struct ttp_points points = {.targets = &a->targets};
+    ttp_calls_move(&a->targets, stop);
     bool is_known = ttp_points_find(&points, stop, &a->maps);
     if (!is_known) /* a stack that is new */
         is_known = look_at_maps(a) && ttp_points_find(&points, stop, &a->maps);
-    const char *why = is_known ? NULL : "a thread's stack cannot be read";
-    if (why == NULL && !ttp_targets_change(&a->targets, stop->memory, &points, &a->counts->busy))
-        why = "its code cannot be written to, or has just changed";
+    if (is_known)
+        ttp_targets_mark(&a->targets, &points, &a->counts->busy);
     ttp_points_free(&points);
-    return why;
+    if (!is_known)
+        return "a thread's stack cannot be read";
+    ttp_calls_settle(stop);
+    if (is_first && !tell_open_calls(a, stop))
+        return "its memory cannot be written to";
+    return ttp_calls_go(stop) && ttp_targets_change(&a->targets, stop->memory)
+               ? NULL
+               : "its code cannot be written to, or has just changed";
 }
 
 static ttape_status stop_second(struct ttp_attach *a, ttape_error *err)
@@ -418,9 +444,7 @@ static ttape_status stop_second(struct ttp_attach *a, ttape_error *err)
         if (round != 0)
             (void)nanosleep(&pause, NULL);
         TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
-        const char *why = round != 0 || tell_open_calls(a, &stop)
-                              ? change_code(a, &stop)
-                              : "its memory cannot be written to";
+        const char *why = change_code(a, &stop, round == 0);
         count_stop(a, &stop);
         if (why != NULL)
             return refuse_process(a, why, err);
@@ -436,6 +460,13 @@ static ttape_status apply(struct ttp_attach *a, ttape_error *err)
     a->name_count = ttp_threads_names(a->names, a->options.pid);
     TTP_TRY(stop_second(a, err));
     ttp_targets_count(&a->targets, a->counts);
+    if (ttp_targets_lack_answers(&a->targets))
+        return refuse_process(a, no_answers, err);
+    if (a->targets.chosen_calls == NULL)
+        return TTAPE_OK;
+    a->outside.head->seen_sites += a->counts->sites;
+    a->outside.head->unseen_sites += a->counts->sites_left;
+    a->outside.head->unseen_modules += a->wishes.left;
     return TTAPE_OK;
 }
 
@@ -450,6 +481,7 @@ static void close_handle(struct ttp_attach *a)
         (void)a->options.rows(a->options.context, NULL, NULL);
     ttp_maps_free(&a->maps);
     ttp_targets_close(&a->targets);
+    ttp_wishes_free(&a->wishes);
     free(a->shared);
     free(a);
 }
@@ -525,33 +557,6 @@ bool ttp_attach_is_over(struct ttp_attach *a)
     return is_over;
 }
 
-static bool was_there(const struct ttp_attach *a, const char *path)
-{
-    for (size_t i = 0; i < a->modules.count; i++)
-        if (strcmp(a->modules.modules[i].path, path) == 0)
-            return true;
-    return false;
-}
-
-/* Libraries that have come since it was looked at. */
-static uint32_t count_loaded(const struct ttp_attach *a)
-{
-    struct ttp_maps maps;
-    const char *last = "";
-    uint32_t count = 0;
-    bool is_read = a->modules.count != 0 && ttp_maps_read(&maps, a->options.pid);
-    for (size_t i = 0; is_read && i < maps.count; i++) {
-        const struct ttp_map *map = &maps.list[i];
-        if (!map->can_execute || map->path[0] != '/' || strcmp(map->path, last) == 0)
-            continue;
-        last = map->path;
-        count += !was_there(a, map->path);
-    }
-    if (is_read)
-        ttp_maps_free(&maps);
-    return count;
-}
-
 ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *counts,
                             ttape_error *err)
 {
@@ -559,7 +564,7 @@ ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *coun
     a->counts = counts;
     ttp_arena_note_off(a->outside.head, ttp_outside_clock(&a->outside));
     __atomic_store_n(&a->outside.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELAXED);
-    counts->loaded = count_loaded(a);
+    counts->loaded = ttp_wishes_loaded(&a->modules, a->options.pid);
     ttape_status status = ttp_leave(&leaving, &a->segment, err);
     note_leaving(counts, &leaving);
     counts->has_ended = leaving.is_gone;

@@ -34,12 +34,17 @@ void ttp_targets_close(struct ttp_targets *targets)
     *targets = (struct ttp_targets){0};
 }
 
+/* It calls nothing that is recorded. */
+static bool is_only_called(const struct ttp_attach_wish *wish)
+{
+    return wish->plan == NULL ||
+           (wish->chosen != NULL && (wish->chosen->flags & TTP_CHOSEN_CALLED) != 0);
+}
+
 static ttape_status open_target(struct ttp_target *target, const struct ttp_target_look *look,
                                 const struct ttp_attach_wish *wish, ttape_error *err)
 {
-    *target = (struct ttp_target){.wish = wish,
-                                  .is_called = wish->chosen != NULL &&
-                                               (wish->chosen->flags & TTP_CHOSEN_CALLED) != 0};
+    *target = (struct ttp_target){.wish = wish, .is_called = is_only_called(wish)};
     TTP_TRY(ttp_code_open(&target->elf, &target->text, look->pid, look->memory, look->maps,
                           wish->module, err));
     const char *why = ttp_windows_open(&target->windows, wish, look, &target->elf, &target->text);
@@ -103,7 +108,8 @@ static void drop_target(struct ttp_targets *t, const struct ttp_attach_wish *wis
 ttape_status ttp_targets_open(struct ttp_targets *t, const struct ttp_target_look *look,
                               const struct ttp_attach_wish *wishes, size_t count, ttape_error *err)
 {
-    *t = (struct ttp_targets){.list = calloc(count + 1, sizeof *t->list)};
+    *t = (struct ttp_targets){.list = calloc(count + 1, sizeof *t->list),
+                              .chosen_calls = look->chosen_calls};
     if (t->list == NULL)
         return ttp_fail_memory(err);
     ttape_error first = {0};
@@ -176,8 +182,25 @@ static bool put_target(struct ttp_target *target, int memory, uint64_t changes_a
                             w->changes.count * sizeof *w->changes.list);
 }
 
+/* Where the stubs of their system calls are. */
+static bool tell_calls(const struct ttp_targets *t, const struct ttp_segment *segment,
+                       struct ttp_agent_module *modules, int memory)
+{
+    uint64_t at =
+        segment->at + ttp_agent_image_head()->shared + offsetof(struct ttp_agent_shared, modules);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct ttp_windows *w = &t->list[i].windows;
+        if (w->calls == NULL)
+            continue;
+        modules[i].calls = t->list[i].area_at + w->calls_at;
+        modules[i].calls_bytes = w->area_bytes - w->calls_at;
+    }
+    return ttp_memory_write(memory, at, modules, t->count * sizeof *modules);
+}
+
 /* Modules are sorted by address, so all changes are. */
-const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *segment, int memory)
+const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *segment,
+                             struct ttp_agent_module *modules, int memory)
 {
     uint64_t said = segment->at + ttp_agent_image_head()->shared +
                     offsetof(struct ttp_agent_shared, change_count);
@@ -185,7 +208,8 @@ const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *se
     uint32_t count = 0;
     for (size_t i = 0; i < t->count; i++) {
         struct ttp_target *target = &t->list[i];
-        const char *why = ttp_windows_make(&target->windows, segment->at, target->area_at);
+        const char *why =
+            ttp_windows_make(&target->windows, segment->at, target->area_at, t->chosen_calls);
         if (why != NULL)
             return why;
         if (!put_target(target, memory, at + count * sizeof(struct ttp_change)))
@@ -194,6 +218,8 @@ const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *se
     }
     if (count == 0)
         return "none of its functions can be patched";
+    if (!tell_calls(t, segment, modules, memory))
+        return "its memory cannot be written to";
     return ttp_memory_write(memory, said, &count, sizeof count) ? NULL
                                                                 : "its memory cannot be written to";
 }
@@ -204,13 +230,13 @@ const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *se
 static uint32_t mark_busy(struct ttp_target *target, const struct ttp_points *points)
 {
     struct ttp_windows *w = &target->windows;
-    uint32_t busy = 0;
-    memset(w->is_busy, 0, w->plan->function_count);
+    uint32_t busy = 0, functions = w->plan->function_count;
+    memset(w->is_busy, 0, functions + (w->calls == NULL ? 0 : w->calls->site_count));
     for (uint32_t i = 0; i < w->changes.count; i++) {
         const struct ttp_window *window = &w->list[i];
         if (target->done[i] || !ttp_points_hold(points, window->at + 1, window->at + window->bytes))
             continue;
-        busy += w->is_busy[window->function] == 0;
+        busy += w->is_busy[window->function] == 0 && window->function < functions;
         w->is_busy[window->function] = 1;
     }
     for (uint32_t i = 0; i < w->changes.count; i++)
@@ -218,19 +244,61 @@ static uint32_t mark_busy(struct ttp_target *target, const struct ttp_points *po
     return busy;
 }
 
-bool ttp_targets_change(struct ttp_targets *t, int memory, const struct ttp_points *points,
-                        uint32_t *busy)
+/* Nobody waits in a stub before unwinders can be told of it. */
+static void leave_calls(struct ttp_target *target)
+{
+    struct ttp_windows *w = &target->windows;
+    for (uint32_t i = 0; i < w->changes.count; i++)
+        target->skip[i] |= w->list[i].function >= w->plan->function_count;
+}
+
+static bool has_answer(const struct ttp_target *target, bool is_soon)
+{
+    const struct ttp_windows *w = &target->windows;
+    for (uint32_t i = 0; w->finds != 0 && i < w->changes.count; i++)
+        if (w->list[i].function == w->finds - 1)
+            return target->done[i] || (is_soon && !target->skip[i]);
+    return false;
+}
+
+static bool have_answers(const struct ttp_targets *t, bool is_soon)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (has_answer(&t->list[i], is_soon))
+            return true;
+    return false;
+}
+
+bool ttp_targets_lack_answers(const struct ttp_targets *t)
+{
+    return t->chosen_calls != NULL && !have_answers(t, false);
+}
+
+void ttp_targets_mark(struct ttp_targets *t, const struct ttp_points *points, uint32_t *busy)
 {
     *busy = 0;
-    for (size_t i = 0; i < t->count; i++) {
-        struct ttp_target *target = &t->list[i];
-        *busy += mark_busy(target, points);
-        if (!ttp_code_apply(memory, &target->windows.changes, target->skip))
-            return false;
-        for (uint32_t j = 0; j < target->windows.changes.count; j++)
-            target->done[j] |= !target->skip[j];
-    }
+    for (size_t i = 0; i < t->count; i++)
+        *busy += mark_busy(&t->list[i], points);
+    for (size_t i = 0; i < t->count && !have_answers(t, true); i++)
+        leave_calls(&t->list[i]);
+}
+
+static bool change_target(struct ttp_target *target, int memory)
+{
+    if (!ttp_code_apply(memory, &target->windows.changes, target->skip))
+        return false;
+    for (uint32_t i = 0; i < target->windows.changes.count; i++)
+        target->done[i] |= !target->skip[i];
     return true;
+}
+
+bool ttp_targets_change(struct ttp_targets *t, int memory)
+{
+    bool is_done = true;
+    for (size_t i = 0; i < 2 * t->count && is_done; i++) /* that which answers first */
+        if ((t->list[i % t->count].windows.finds != 0) == (i < t->count))
+            is_done = change_target(&t->list[i % t->count], memory);
+    return is_done;
 }
 
 /* ---- what is where ---- */
@@ -278,14 +346,26 @@ const struct ttp_target *ttp_targets_at(const struct ttp_targets *t, uint64_t ad
     return low < t->count && t->list[low].elf.low <= address ? &t->list[low] : NULL;
 }
 
+static void count_sites(const struct ttp_target *target, struct ttp_attach_counts *counts)
+{
+    const struct ttp_windows *w = &target->windows;
+    uint32_t patched = 0;
+    for (uint32_t i = 0; i < w->changes.count; i++)
+        patched += target->done[i] && w->list[i].function >= w->plan->function_count;
+    counts->sites += patched;
+    counts->sites_left += w->call_sites - patched;
+}
+
 void ttp_targets_count(const struct ttp_targets *t, struct ttp_attach_counts *counts)
 {
     uint32_t chosen = 0, entries = 0;
-    counts->exits = counts->exits_left = counts->faults = 0;
+    counts->exits = counts->exits_left = counts->faults = counts->sites = counts->sites_left = 0;
     for (size_t i = 0; i < t->count; i++) {
         const struct ttp_probe_decision *d = &t->list[i].windows.decision;
-        chosen += d->chosen_count;
-        entries += d->entries;
+        uint32_t own = has_answer(&t->list[i], false); /* not for the trace */
+        count_sites(&t->list[i], counts);
+        chosen += d->chosen_count - own;
+        entries += d->entries - own;
         counts->exits += d->exits;
         counts->exits_left += d->exits_left;
         counts->faults += t->list[i].windows.faults;

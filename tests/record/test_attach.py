@@ -23,7 +23,7 @@ FIRST = setting.cut(["busy"], [])
 # However long a busy machine lets it run.
 MOST = "256K"
 ALL_BLOCKED = "fffffffffffbfeff"
-EVERYTHING = ("--module", ".")
+EVERYTHING = ("--module", ".", "--syscalls")
 FILTERED = ("-F", "^(answer|descend|mix|serve)$", "--min-time", "10ns")
 VALUED = ("--args=.",)
 STOPS = ("", "often", "stays") # by a signal, while it is let go
@@ -248,6 +248,78 @@ def library_of(name, source, *flags):
     return path
 
 
+CALLS = """#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int undone;
+static pthread_t one;
+static int ends[2];
+static void undo(int *unused) { (void)unused; undone++; }
+static void *wait_here(void *unused) {
+    int mark __attribute__((cleanup(undo))) = 0;
+    char byte;
+    while (read(ends[0], &byte, 1) > 0) mark++;
+    return unused;
+}
+__attribute__((noinline)) int work(int n) {
+    for (int i = 0; i < 10; i++) n += getppid() > 0;
+    return n + (fork() == 0 ? (_exit(getppid() > 0), 0) : wait(NULL) > 0) + close(-5);
+}
+static int cancel(void) {
+    undone = 0;
+    return pthread_cancel(one) == 0 && pthread_join(one, NULL) == 0 && undone == 1 &&
+           pthread_create(&one, NULL, wait_here, NULL) == 0;
+}
+int main(void) {
+    char byte;
+    if (pipe(ends) != 0 || pthread_create(&one, NULL, wait_here, NULL) != 0) return 1;
+    for (byte = 'r'; write(1, &byte, 1) == 1 && read(0, &byte, 1) == 1;)
+        byte = (byte == 'c' ? cancel() : byte == 's' ? system("exit 3") == 3 << 8 : work(0) == 10)
+                   ? 'y' : 'n';
+    return 0;
+}
+"""
+
+
+def test_system_calls(checks, work):
+    """Each of them, with what it is given and returns; who waits in one is cancelled, and unwound,
+    while it does; children and stubs are left as any."""
+    (work / "calls.c").write_text(CALLS)
+    path = setting.build(str(work / "calls.c"), flags=("-O1", "-pthread", "-fexceptions"),
+                         log=False, hooks=False)
+    process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    program, trace = Program.__new__(Program), work / "calls.ttape"
+    program.process, program.pid = process, process.pid
+
+    def ask(byte=b"x"):
+        process.stdin.write(byte)
+        return process.stdout.read(1) == b"y"
+
+    assert process.stdout.read(1) == b"r"
+    checks.that(ask() and ask(b"c") and ask(b"s"), "untraced")
+    before = program.state()
+    attached = recorder(process.pid, trace, "--syscalls", "--args", most="64G")
+    until("a recording", lambda: ask() and has_events(attached))
+    checks.that(ask(b"s") and ask(b"c") and ask(b"c"), "cancelled in a stub, and programs started")
+    attached.send_signal(signal.SIGINT)
+    said = attached.communicate(timeout=GIVE_UP)[1]
+    checks.equal((attached.returncode, "is as it was" in said), (0, True), f"calls: {said}")
+    checks.that(ask(b"c") and ask(b"s") and ask(), "afterwards")
+    checks.equal(program.state(), before, "calls: afterwards")
+    said = setting.tracetape("dump", trace).out.decode()
+    rounds = len(re.findall(r"close\(-5\) = -1 EBADF", said))
+    parents = len(re.findall(rf"getppid\(\) = {os.getpid()}\b", said))
+    checks.that(rounds > 0 and abs(parents - 10 * rounds) <= 10,
+                f"{rounds} rounds, {parents} calls: {said}")
+    checks.that("read() { /* open before the start */" in said, f"who waited is not there: {said}")
+    process.stdin.close()
+    checks.equal(process.wait(timeout=GIVE_UP), 0, "calls: its end")
+
+
 def kill_library():
     return library_of("attach-ends.so", setting.PROGRAMS / "p_attach_ends.c", "-D_GNU_SOURCE")
 
@@ -356,7 +428,8 @@ def test_kills(checks, work):
     before = program.state()
     trace = work / "killed.ttape"
     for number in KILLS:
-        attached = recorder(program.pid, trace, KILL_AT=str(number), LD_PRELOAD=str(library))
+        attached = recorder(program.pid, trace, *(("--syscalls",) if number % 2 else ()),
+                            KILL_AT=str(number), LD_PRELOAD=str(library))
         until(f"kill {number}", lambda: has_events(attached))
         if attached.poll() is None:
             attached.send_signal(signal.SIGINT)
@@ -420,6 +493,7 @@ def main():
             setting.skip("this machine lacks rdfsbase")
         test_refusals(checks, work)
         test_unloaded(checks, work)
+        test_system_calls(checks, work)
         test_first_thread(checks, work)
         test_waits(checks, work)
         test_storms(checks, work)

@@ -16,23 +16,23 @@
 #define WAITS_MOST   1000000u /* of a fraction of a microsecond */
 
 #define DISTANCE(name) ".long " name " - ttp_agent_head\n\t"
-__asm__(
-    ".pushsection .agent_head, \"a\", @progbits\n\t.globl ttp_agent_head\n\t"
-    ".hidden ttp_agent_head\nttp_agent_head:\n\t"
-    ".quad 0x746e656761707474\n\t.long 7, 80\n\t" DISTANCE("ttp_agent_code_end") DISTANCE(
-        "ttp_agent_end") DISTANCE("ttp_agent_file_end") DISTANCE("ttp_agent_begin")
-        DISTANCE("ttp_agent_shared") DISTANCE("ttp_arena") DISTANCE("ttp_probe_enter_entry")
-            DISTANCE("ttp_probe_exit_entry") DISTANCE("ttp_probe_tail_entry")
-                DISTANCE("ttp_probe_joined_entry") DISTANCE("ttp_probe_joined_tail_entry") DISTANCE(
-                    "ttp_library_enter_entry") DISTANCE("ttp_library_exit_entry")
-                    DISTANCE("ttp_probe_enter_valued_entry") DISTANCE(
-                        "ttp_probe_exit_valued_entry") ".long 0\n\t.popsection\n\t"
-                                                       /* rbx: behind the frame's first word */
-                                                       ".text\n\t.globl ttp_agent_begin\n\t.hidden "
-                                                       "ttp_agent_begin\nttp_agent_begin:\n\t"
-                                                       "call ttp_agent_map\n\t"
-                                                       "movq %rbx, %rsp\n\tmovl $15, "
-                                                       "%eax\n\tsyscall\n\tud2\n\t");
+#define NAME(name)     DISTANCE(#name)
+__asm__(".pushsection .agent_head, \"a\", @progbits\n\t.globl ttp_agent_head\n\t"
+        ".hidden ttp_agent_head\nttp_agent_head:\n\t"
+        ".quad 0x746e656761707474\n\t.long 8, 96\n\t"
+        /* clang-format off */
+        NAME(ttp_agent_code_end) NAME(ttp_agent_end) NAME(ttp_agent_file_end)
+        NAME(ttp_agent_begin) NAME(ttp_agent_shared) NAME(ttp_arena)
+        NAME(ttp_probe_enter_entry) NAME(ttp_probe_exit_entry) NAME(ttp_probe_tail_entry)
+        NAME(ttp_probe_joined_entry) NAME(ttp_probe_joined_tail_entry)
+        NAME(ttp_library_enter_entry) NAME(ttp_library_exit_entry)
+        NAME(ttp_probe_enter_valued_entry) NAME(ttp_probe_exit_valued_entry)
+        NAME(ttp_stub_enter) NAME(ttp_stub_exit) NAME(ttp_find_entry) ".long 0\n\t"
+        ".popsection\n\t"
+        /* rbx: behind the frame's first word */
+        ".text\n\t.globl ttp_agent_begin\n\t.hidden ttp_agent_begin\nttp_agent_begin:\n\t"
+        "call ttp_agent_map\n\tmovq %rbx, %rsp\n\tmovl $15, %eax\n\tsyscall\n\tud2\n\t");
+/* clang-format on */
 
 void ttp_agent_map(void);
 

@@ -7,6 +7,7 @@
  * is another one: that thread takes over the state, and a stream of its own begins. */
 #include "recorder/runtime/agent/agent.h"
 #include "recorder/runtime/hot.h"
+#include "recorder/runtime/patch/patch.h"
 
 #define LOOKS    64u /* for a slot */
 #define MIXED    UINT64_C(0x9e3779b97f4a7c15)
@@ -68,6 +69,9 @@ void ttp_agent_ready(void)
     ttp_process.libc_low = shared->libc_low;
     ttp_process.libc_high = shared->libc_high;
     ttp_process.library.count = shared->calls_have_values; /* hooks ask for no more than that */
+    for (uint32_t i = 0; i < shared->known_count && i < TTP_AGENT_KNOWN; i++)
+        if (shared->known[i].thread_id == shared->process_id)
+            ttp_process.executed = (const char *)shared->known[i].stack_high;
     take_callers(shared->modules);
 }
 
@@ -306,12 +310,20 @@ bool ttp_thread_start(uintptr_t sp)
     return true;
 }
 
+bool ttp_call_was_open(uintptr_t sp)
+{
+    const struct ttp_agent_known *known = find_known(id_in(ttp_thread_block()));
+    return known != NULL && known->place != 0 && known->call_count != 0 && ttp_thread_ready(sp);
+}
+
 /* In a forked child nothing is counted: nobody has promised anything of it. */
 bool ttp_ready(uintptr_t sp)
 {
     uint32_t gate = ttp_thread.page->gate;
-    if (gate == TTP_GATE_RECORDER_THREAD)
+    if (gate == TTP_GATE_RECORDER_THREAD ||
+        (gate == TTP_GATE_VFORK_CHILD && (ttp_thread.shared_with_vfork || ttp_sharing_stays())))
         return false;
+    gate = ttp_thread.page->gate;
     if (gate == TTP_GATE_UNUSABLE) {
         if (ttp_thread.is_starting)
             ttp_thread.lost_before_state++;

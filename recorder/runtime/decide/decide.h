@@ -102,6 +102,8 @@ static inline bool ttp_is_same(const uint8_t *a, const uint8_t *b, uint32_t coun
 struct ttp_calls_wanted {
     bool are_recorded, are_traced;
 };
+/* Whether these bytes are a plan of that content, with all its tables. */
+bool ttp_plan_check(const struct ttp_plan_head *head, uint64_t size, const uint8_t *content);
 /* Whether that system call is left as it is, whatever the plan says. */
 bool ttp_call_is_left(struct ttp_calls_wanted wanted, const struct ttp_plan_site *site);
 uint32_t ttp_calls_count_left(struct ttp_calls_wanted wanted, const struct ttp_plan_head *plan);
@@ -193,6 +195,7 @@ struct ttp_probe_decision {
     const struct ttp_plan_head *calls;    /* that were patched before; NULL: none */
     struct ttp_calls_wanted wanted;
     bool has_shadow_stack; /* the process: nothing may push return addresses */
+    uint32_t answers;      /* 1 + a function whose entry has the hook of copies; 0: none */
     uint64_t *taken;       /* a bit for each byte of code: a window has it */
     struct ttp_probe_data *data;
     struct ttp_probe_stub *stubs; /* of chosen functions' probes, in the plan's order */
@@ -223,6 +226,7 @@ struct ttp_probe_site {
     uint64_t back;     /* where an entry or a conditional jump goes on */
     uint64_t target;   /* of a jump to another function */
     bool has_values;   /* of what it is given, or returns */
+    bool answers;      /* it is the entry of ttp_probe_decision.answers */
 };
 
 /* probe_stubs.c: false: it does not fit, or is too far away. */

@@ -92,3 +92,59 @@ void ttp_decide_call_jumps(const struct ttp_call_decision *d, struct ttp_changes
         ttp_change_add(changes, d->view, at, jump, TTP_PLAN_WINDOW_MIN);
     }
 }
+
+/* -- plans: whatever is in the file, no site is used whose bytes are elsewhere -- */
+
+/* A table of `count` entries that ends within the file. */
+static bool holds_section(const struct ttp_plan_head *head, uint64_t at, uint64_t count,
+                          uint64_t size)
+{
+    return at % 8 == 0 && at >= sizeof(*head) && at <= head->total_bytes &&
+           count <= (head->total_bytes - at) / size;
+}
+
+static bool check_site(const struct ttp_plan_head *head, const struct ttp_plan_site *site)
+{
+    uint64_t bytes = (uint64_t)site->bytes + site->window_bytes + site->before_bytes +
+                     site->after_bytes + site->rule_bytes;
+    if (site->kind != TTP_PLAN_CAN)
+        return true;
+    return site->window_bytes >= TTP_PLAN_WINDOW_MIN && site->window_bytes <= TTP_PLAN_WINDOW_MAX &&
+           site->window <= site->address && site->window >= head->code_start &&
+           (uint64_t)site->address + 2 <= (uint64_t)site->window + site->window_bytes &&
+           (uint64_t)site->window + site->window_bytes <= head->code_end &&
+           bytes <= head->byte_count &&
+           (uint64_t)site->first_fixup + site->fixup_count <= head->fixup_count;
+}
+
+static bool check_fixups(const struct ttp_plan_head *head, const struct ttp_plan_site *site)
+{
+    const struct ttp_plan_fixup *fixups = ttp_plan_at(head, head->fixups_at);
+    uint32_t moved = (uint32_t)site->before_bytes + site->after_bytes;
+    for (uint32_t i = 0; site->kind == TTP_PLAN_CAN && i < site->fixup_count; i++)
+        if ((uint32_t)fixups[site->first_fixup + i].at + 4 > moved)
+            return false;
+    return true;
+}
+
+bool ttp_plan_check(const struct ttp_plan_head *head, uint64_t size, const uint8_t *content)
+{
+    if (size < sizeof(*head) || head->magic != TTP_PLAN_MAGIC ||
+        head->version != TTP_PLAN_VERSION || head->head_bytes != sizeof(*head) ||
+        head->total_bytes != size || head->machine != 62 || head->site_count > TTP_PLAN_SITES_MAX ||
+        head->row_count > TTP_PLAN_ROWS_MAX ||
+        !ttp_is_same(head->content, content, TTP_PLAN_CONTENT_BYTES))
+        return false;
+    if (!holds_section(head, head->sites_at, head->site_count, sizeof(struct ttp_plan_site)) ||
+        !holds_section(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
+        !holds_section(head, head->rows_at, head->row_count, sizeof(struct ttp_plan_row)) ||
+        !holds_section(head, head->row_index_at, (uint64_t)head->row_index_count + 1,
+                       sizeof(uint32_t)) ||
+        !holds_section(head, head->bytes_at, head->byte_count, 1))
+        return false;
+    const struct ttp_plan_site *sites = ttp_plan_at(head, head->sites_at);
+    for (uint32_t i = 0; i < head->site_count; i++)
+        if (!check_site(head, &sites[i]) || !check_fixups(head, &sites[i]))
+            return false;
+    return true;
+}

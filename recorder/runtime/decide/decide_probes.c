@@ -107,6 +107,8 @@ static bool make_stub(const struct ttp_probe_decision *d, struct ttp_probe_stub 
                                             .bias = bias},
                                   .function = bias + d->functions[probe->function].start,
                                   .has_values = has_values(d, probe),
+                                  .answers = probe->kind == TTP_PATCH_ENTRY &&
+                                             d->answers == probe->function + 1,
                                   .back = back != 0 ? back
                                                     : bias + probe->window + probe->window_bytes};
     site.target = can_be(d, probe) ? target_of(d, probe, &site.moved) : 0;

@@ -21,6 +21,8 @@ static const uint64_t *hook_of(const struct ttp_probe_data *data, const struct t
     bool is_tail = probe->kind == TTP_PATCH_TAIL_IF || probe->kind == TTP_PATCH_TAIL;
     if (ttp_is_copy(probe->kind))
         return probe->kind == TTP_PATCH_MARK ? &data->mark : &data->inlined;
+    if (site->answers)
+        return &data->inlined;
     if (probe->kind == TTP_PATCH_ENTRY)
         return site->has_values ? &data->enter_valued : &data->enter;
     if ((probe->flags & TTP_PATCH_JOINED_BY) != 0)

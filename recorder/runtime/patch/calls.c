@@ -384,7 +384,7 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
         return;
     if (TTP_UNLIKELY(ttp_thread.told_sp == sp))
         end_restriction(result, r);
-    if (ttp_thread.page->gate == TTP_GATE_NO_STATE) {
+    if (ttp_thread.page->gate == TTP_GATE_NO_STATE && !ttp_call_was_open(sp)) {
         forget_frame(stub->after, sp);
     } else if (!is_off() && ttp_thread.top != NULL && !is_vfork_child()) {
         bool has_more = (ttp_arena.head.call_flags & MORE_VALUES) != 0;

@@ -97,6 +97,17 @@ void ttp_call_enter(const struct ttp_call_registers *registers, uintptr_t sp,
 void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
                    const struct ttp_call_registers *registers);
 
+/* Whether the thread waited in a call when it was attached to, which is its first frame then. */
+#ifdef TTP_AGENT
+bool ttp_call_was_open(uintptr_t sp); /* agent_threads.c */
+#else
+static inline bool ttp_call_was_open(uintptr_t sp)
+{
+    (void)sp;
+    return false;
+}
+#endif
+
 /* call_texts.c: what arguments point to. A thread has one; a handler that finds it in use does
  * without, and records addresses. */
 struct ttp_call_texts {

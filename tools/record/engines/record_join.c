@@ -222,10 +222,8 @@ static void close_module(struct tool_record_joined *module)
     *module = (struct tool_record_joined){0};
 }
 
-/* NULL, or why it has no plan. A module of which no function is chosen is none, unless it calls
- * libraries. */
-static const char *add_module(struct tool_record_join *join, struct tool_record_patch *patch,
-                              struct tool_record_asked *asked, const char *path)
+const char *tool_record_join_add(struct tool_record_join *join, struct tool_record_patch *patch,
+                                 struct tool_record_asked *asked, const char *path)
 {
     const struct tool_plan_wish wish = {.path = path, .cache = patch->cache};
     tool_grow((void **)&join->modules, &join->capacity, join->count + 1, sizeof *join->modules);
@@ -253,7 +251,7 @@ static bool is_own(const struct tool_record_patch *patch, const char *path)
 static void add_library(struct tool_record_join *join, struct tool_record_patch *patch,
                         struct tool_record_asked *asked, const char *path)
 {
-    const char *why = add_module(join, patch, asked, path);
+    const char *why = tool_record_join_add(join, patch, asked, path);
     if (why != NULL && asked == NULL)
         tool_message("functions of '%s' are not recorded: %s", path, why);
 }
@@ -322,14 +320,19 @@ static int add_modules(struct tool_record_join *join, struct tool_record_patch *
                        const char *executable)
 {
     const char *why = tool_record_patch_covers(patch, executable)
-                          ? add_module(join, patch, NULL, executable)
+                          ? tool_record_join_add(join, patch, NULL, executable)
                           : NULL;
     if (why != NULL)
         return tool_fail("cannot attach to process %u: of '%s' %s", pid, executable, why);
     add_libraries(join, patch, NULL);
     if (join->count != 0 && patch->library_calls)
         add_called(join, patch);
-    if (join->function_count != 0)
+    if (join->has_calls && !tool_record_answer_add(join, patch))
+        return tool_fail("cannot attach to process %u: its C library cannot tell unwinders of what "
+                         "system calls go through (glibc from 2.35 on can); tracetape syscalls "
+                         "--attach %u records them by ptrace",
+                         pid, pid);
+    if (join->function_count != 0 || join->has_calls)
         return TOOL_OK;
     return tool_fail("nothing to attach for: no function of '%s'%s is chosen", executable,
                      patch->module->count != 0 ? ", or of a library that it has loaded,"

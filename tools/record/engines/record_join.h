@@ -22,6 +22,7 @@ struct tool_record_join {
     size_t count, capacity;
     uint64_t function_count; /* of all that are chosen */
     bool reads_memory;       /* for values of some function */
+    bool has_calls;          /* system calls are recorded, too */
     /* Where nothing was asked for: */
     char *larger;    /* a library that has most of its code, and is not recorded; or NULL */
     bool makes_code; /* what it runs is in part in no file */
@@ -43,6 +44,15 @@ const void *tool_record_join_plan(const struct tool_record_join *join, const cha
                                   const void **chosen);
 /* What the module's plan says, for those that the kernel lists alone, which has only paths. */
 ttape_string tool_record_join_build_id(const struct tool_record_join *join, ttape_string path);
+/* NULL, or why the module has no plan. One of which no function is chosen is none, unless it calls
+ * libraries. `asked`: only
+ * what is called of it; or NULL. */
+struct tool_record_asked;
+const char *tool_record_join_add(struct tool_record_join *join, struct tool_record_patch *patch,
+                                 struct tool_record_asked *asked, const char *path);
+/* record_answer.c: marks the function that unwinders ask for code, as threads wait in stubs where
+ * system calls are recorded. False: there is none, as before glibc 2.35. */
+bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_patch *patch);
 void tool_record_join_close(struct tool_record_join *join);
 /* What is not known of values, in a line, where there may be such. */
 void tool_record_join_say_values(const struct tool_record_join *join);

@@ -36,11 +36,11 @@ static void say_result(const struct tool_record_session *session, const ttape_re
 /* The metadata that only we know; the session has said how the command ended. */
 static void keep_choices(struct tool_record_session *session, ttape_recording *recording)
 {
-    if (session->joins)
-        return;
     if (session->note != NULL)
         (void)ttape_recording_set_text(recording, "note", session->note, NULL);
     tool_record_keep_choice(recording, &session->calls);
+    if (session->joins)
+        return;
     tool_record_patch_keep(&session->patch, recording);
 }
 

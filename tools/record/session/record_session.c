@@ -159,6 +159,10 @@ static void name_all_values(struct tool_record_session *session, ttape_recording
 static int choose_joined(struct tool_record_session *session, ttape_recording_options *o)
 {
     name_all_values(session, o);
+    session->join.has_calls = session->calls.given;
+    session->calls.arguments |= session->patch.values.all_arguments;
+    if (!tool_record_calls_open(&session->calls, o))
+        return fail_plans(session);
     int status = tool_record_join_open(&session->join, &session->patch, session->attach);
     if (status == TOOL_OK && !session->quiet)
         tool_record_join_say_values(&session->join);

@@ -1,0 +1,56 @@
+/* What unwinders ask for code, in the C library of a process that runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/command/tool.h"
+#include "tools/record/engines/record_asked.h"
+#include "tools/record/engines/record_join.h"
+
+static const char finder[] = "_dl_find_object";
+
+static void ignore_name(void *context, const char *name, uint32_t start)
+{
+    (void)context;
+    (void)name;
+    (void)start;
+}
+
+/* Says which function it is; false: it is none of the plan's. */
+static bool mark(struct tool_record_joined *module, struct tool_record_asked *asked)
+{
+    uint32_t count = module->given.head.function_count;
+    uint64_t *bits = tool_allocate(count / 64 + 1, sizeof *bits);
+    (void)tool_record_asked_choose(asked, module->path, &module->given, bits, ignore_name, NULL);
+    for (uint32_t i = 0; i < count && module->chosen->finds == 0; i++)
+        if ((bits[i / 64] >> i % 64 & 1) != 0) {
+            module->chosen->finds = i + 1;
+            ((uint64_t *)(module->chosen + 1))[i / 64] |= UINT64_C(1) << i % 64;
+        }
+    free(bits);
+    return module->chosen->finds != 0;
+}
+
+static struct tool_record_joined *find_module(struct tool_record_join *join, const char *path)
+{
+    for (size_t i = 0; i < join->count; i++)
+        if (strcmp(join->modules[i].path, path) == 0)
+            return &join->modules[i];
+    return NULL;
+}
+
+bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_patch *patch)
+{
+    struct tool_record_asked asked = {.called = &patch->called};
+    const char *path = NULL;
+    tool_grow((void **)&asked.names, &asked.capacity, 1, sizeof *asked.names);
+    asked.names[asked.count++] = tool_copy_text(finder, strlen(finder));
+    for (char **loaded = patch->loaded; *loaded != NULL && path == NULL; loaded++)
+        if (tool_record_asked_any(&asked, *loaded))
+            path = *loaded;
+    if (path != NULL && find_module(join, path) == NULL)
+        (void)tool_record_join_add(join, patch, &asked, path);
+    struct tool_record_joined *module = path == NULL ? NULL : find_module(join, path);
+    bool is_marked = module != NULL && mark(module, &asked);
+    tool_record_asked_close(&asked);
+    return is_marked;
+}
