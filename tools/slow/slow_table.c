@@ -15,10 +15,24 @@
 #define LEAST_FUNCTION   24u /* of what was called */
 #define TRACE_BYTES_MOST 64u
 
-enum column { DURATION, SELF, ON, OFF, START, TID, CALL, TRACE, FUNCTION, PATH, COLUMN_COUNT };
+enum column {
+    DURATION,
+    USUAL,
+    SELF,
+    ON,
+    OFF,
+    START,
+    TID,
+    CALL,
+    TRACE,
+    FUNCTION,
+    PATH,
+    COLUMN_COUNT
+};
 
 static const struct tool_column all_columns[COLUMN_COUNT] = {
     [DURATION] = {.title = "DURATION"},
+    [USUAL] = {.title = "USUAL"},
     [SELF] = {.title = "SELF", .rank = 1},
     [ON] = {.title = "ON CPU"},
     [OFF] = {.title = "OFF CPU"},
@@ -35,6 +49,7 @@ struct printing {
     const struct tool_slow *all; /* and of the whole table */
     struct tool_table table;
     struct tool_output text; /* a cell in the making */
+    bool of_unusual;
 };
 
 /* "name(1, 2) = 3", and what is not usual about its end. */
@@ -123,7 +138,7 @@ static void put_trace(struct printing *print)
                      ttp_escape(text, TTP_ESCAPE_TERMINAL, name, size));
 }
 
-static void put_row(struct printing *print, const ttape_longest_call *call)
+static void put_row(struct printing *print, const ttape_longest_call *call, int64_t usual_ns)
 {
     struct tool_table *table = &print->table;
     char id[TOOL_CALL_ID_BYTES];
@@ -134,6 +149,8 @@ static void put_row(struct printing *print, const ttape_longest_call *call)
                        : call->end == TTAPE_CALL_LATE                                 ? "~"
                                                                                       : "";
     tool_table_time_marked(table, duration ? TOOL_HOT : TOOL_PLAIN, call->duration_ns, mark);
+    if (print->of_unusual)
+        tool_table_time(table, TOOL_PLAIN, usual_ns);
     tool_table_time(table, self ? TOOL_HOT : TOOL_PLAIN, call->self_ns);
     if (on_cpu)
         tool_table_time(table, TOOL_HOT, call->on_cpu_ns);
@@ -148,28 +165,57 @@ static void put_row(struct printing *print, const ttape_longest_call *call)
     put_path(print, call);
 }
 
+static void open_table(struct printing *print, struct tool_column columns[COLUMN_COUNT])
+{
+    const struct tool_slow *view = print->all;
+    size_t count = 0;
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if ((i != OFF || view->has_off) && (i != ON || view->by == TTAPE_LONGEST_BY_ON_CPU) &&
+            (i != TRACE || view->rows != NULL) && (i != USUAL || print->of_unusual)) {
+            columns[count] = all_columns[i];
+            if (i == SELF && view->by == TTAPE_LONGEST_BY_SELF)
+                columns[count].rank = 0;
+            if (i == OFF && print->of_unusual)
+                columns[count].rank = 1;
+            count++;
+        }
+    tool_table_open(&print->table, columns, count);
+}
+
+static void close_table(struct printing *print, struct tool_output *out)
+{
+    unsigned width = tool_table_width(&print->table, print->all->names.is_shortened);
+    print->table.least = print->table.keeps_all ? PLAIN_CALLED_BY : LEAST_CALLED_BY;
+    tool_table_print(&print->table, out, width, tool_terminal_colours());
+    tool_table_close(&print->table);
+}
+
+static void put_unusual(struct printing *print, struct tool_output *out)
+{
+    struct tool_column columns[COLUMN_COUNT];
+    const struct tool_slow_unusual *unusual = &print->all->unusual;
+    if (unusual->count == 0)
+        return;
+    tool_output_text(out, "\nFar longer than USUAL, "
+                          "the mean of the other calls of the function:\n");
+    print->of_unusual = true;
+    open_table(print, columns);
+    for (uint32_t i = 0; i < unusual->count; i++)
+        put_row(print, unusual->calls[i].call, unusual->calls[i].usual_ns);
+    close_table(print, out);
+}
+
 void tool_slow_table(struct tool_slow *view, struct tool_output *out)
 {
     struct printing print = {.view = view, .all = view};
     struct tool_column columns[COLUMN_COUNT];
-    size_t count = 0;
     tool_output_open(&print.text, -1);
-    for (size_t i = 0; i < COLUMN_COUNT; i++)
-        if ((i != OFF || view->has_off) && (i != ON || view->by == TTAPE_LONGEST_BY_ON_CPU) &&
-            (i != TRACE || view->rows != NULL)) {
-            columns[count] = all_columns[i];
-            if (i == SELF && view->by == TTAPE_LONGEST_BY_SELF)
-                columns[count].rank = 0;
-            count++;
-        }
-    tool_table_open(&print.table, columns, count);
+    open_table(&print, columns);
     for (uint32_t i = 0; i < view->call_count; i++) {
         print.view = view->rows != NULL ? view->rows[i].of : view;
-        put_row(&print, view->rows != NULL ? view->rows[i].call : &view->calls[i]);
+        put_row(&print, view->rows != NULL ? view->rows[i].call : &view->calls[i], 0);
     }
-    unsigned width = tool_table_width(&print.table, view->names.is_shortened);
-    print.table.least = print.table.keeps_all ? PLAIN_CALLED_BY : LEAST_CALLED_BY;
-    tool_table_print(&print.table, out, width, tool_terminal_colours());
-    tool_table_close(&print.table);
+    close_table(&print, out);
+    put_unusual(&print, out);
     free(print.text.data);
 }

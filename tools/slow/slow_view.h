@@ -21,6 +21,18 @@ struct tool_slow_row {
     struct tool_slow *of;
 };
 
+/* Calls that took far longer than the others of their functions. */
+struct tool_slow_usual {
+    const ttape_longest_call *call;
+    int64_t usual_ns; /* the mean of the others */
+};
+
+struct tool_slow_unusual {
+    ttape_longest *longest; /* that they are of */
+    struct tool_slow_usual *calls;
+    uint32_t count;
+};
+
 struct tool_slow {
     const struct tool_input *input;
     const ttape_reader *reader;
@@ -34,6 +46,7 @@ struct tool_slow {
     bool has_off;                     /* of a call it is known how long its thread did not run */
     uint64_t start_ns;                /* the trace's first event */
     const struct tool_slow_row *rows; /* of many files: call_count of them; NULL: `calls` */
+    struct tool_slow_unusual unusual; /* beside the longest of all */
     size_t file_count;
     struct tool_slow_file *file; /* of many files: the one that this is of */
 };
@@ -67,6 +80,11 @@ void tool_slow_files_close(struct tool_slow_files *files);
 const char *tool_slow_id(const ttape_longest_call *call, char *buffer);
 const char *tool_slow_end(const ttape_longest_call *call);
 uint64_t tool_slow_tid(const struct tool_slow *view, const ttape_longest_call *call);
+
+/* Finds them as the longest were asked for; without an answer there are none. */
+void tool_slow_unusual_find(struct tool_slow_unusual *unusual, ttape_reader *reader,
+                            const ttape_longest_options *asked);
+void tool_slow_unusual_close(struct tool_slow_unusual *unusual);
 
 void tool_slow_table(struct tool_slow *view, struct tool_output *out);
 void tool_slow_json(struct tool_slow *view, struct tool_output *out);

@@ -205,6 +205,8 @@ static int find_calls(const struct options *options, struct tool_slow *view, str
         .context = ask};
     if (ttape_longest_find(longest, view->input->reader, &how, &err) != TTAPE_OK)
         return tool_fail_error(view->input->name, &err);
+    if (is_any && !ask->is_one_of_many)
+        tool_slow_unusual_find(&view->unusual, view->input->reader, &how);
     ttape_longest_get_info(*longest, &view->info);
     view->calls = ttape_longest_get_calls(*longest, &view->call_count);
     for (uint32_t i = 0; i < view->call_count; i++)
@@ -266,6 +268,7 @@ static int list_input(void *context, const struct tool_input *input)
     if (status == TOOL_OK)
         say_view(options, &view);
     tool_inlined_close(view.inlined);
+    tool_slow_unusual_close(&view.unusual);
     ttape_longest_close(longest);
     tool_site_names_close(&view.names);
     return status == TOOL_OK ? ask.status : status;

@@ -294,17 +294,6 @@ static int open_named(struct tool_tree *view, const char *path, bool has_min)
     return found ? open_node(view, &id, has_min) : view->status;
 }
 
-int tool_tree_open(struct tool_tree *view, const char *what, bool has_min)
-{
-    ttape_node_id id;
-    struct tool_time time = {0};
-    if (tool_parse_node(what, &id))
-        return open_node(view, &id, has_min);
-    if (tool_parse_time(what, &time))
-        return open_time(view, &time, has_min);
-    return open_named(view, what, has_min);
-}
-
 /* ---- by function: its longest call ---- */
 
 struct function {
@@ -367,6 +356,49 @@ static int open_call(struct tool_tree *view, const ttape_longest_call *call, boo
         view->min_ns = tool_tree_usual_min(node.time_ns);
     tool_tree_build_node(view, &node, true, at.list, at.count, at.capacity);
     return view->status;
+}
+
+/* Below the calls that lead to it, as far as the file has them. */
+static int open_below_way(struct tool_tree *view, const ttape_node_id *id, bool has_min)
+{
+    ttape_error err = {0};
+    ttape_cursor *cursor;
+    ttape_edge edge;
+    ttape_longest_call call = {.stream = id->stream, .enter_number = id->place};
+    if (ttape_cursor_open(&cursor, view->reader, id->stream, &err) != TTAPE_OK)
+        return tool_fail_error(view->input->name, &err);
+    ttape_event event;
+    size_t count = 0;
+    ttape_status status = ttape_cursor_seek_event(cursor, id->place, &err);
+    if (status == TTAPE_OK)
+        status = ttape_cursor_get_open_frames(cursor, &edge, &err);
+    bool has_way = status == TTAPE_OK && edge.event_number == id->place;
+    ttape_open_frame *path = tool_allocate(PATH_MOST, sizeof(*path));
+    for (uint32_t i = 0; has_way && i < edge.frame_count && call.path_count < PATH_MOST; i++)
+        if (edge.frames[i].stack == edge.stack)
+            path[call.path_count++] = edge.frames[i];
+    if (has_way && ttape_cursor_next_events(cursor, &event, 1, &count, NULL) == TTAPE_OK)
+        call.enter_ns = count == 1 ? event.time_ns : 0;
+    call.path = path;
+    int result = has_way && call.path_count > 0 ? open_call(view, &call, has_min)
+                                                : open_node(view, id, has_min);
+    free(path);
+    ttape_cursor_close(cursor);
+    return result;
+}
+
+int tool_tree_open(struct tool_tree *view, const char *what, bool has_min, bool with_way)
+{
+    ttape_node_id id;
+    struct tool_time time = {0};
+    if (tool_parse_node(what, &id)) {
+        bool is_number = id.kind == TTAPE_NODE_FRAME && id.by == TTAPE_NODE_BY_EVENT;
+        return with_way && is_number && view->has_times ? open_below_way(view, &id, has_min)
+                                                        : open_node(view, &id, has_min);
+    }
+    if (tool_parse_time(what, &time))
+        return open_time(view, &time, has_min);
+    return open_named(view, what, has_min);
 }
 
 static int open_longest(struct function *f, const char *name, uint32_t jobs, bool has_min)

@@ -183,9 +183,9 @@ void tool_tree_choose(struct tool_tree *view);
 
 /* ---- tree_open.c ---- */
 
-/* Builds what `what` names: a node ("s0p3", "s0e17"), a time ("+1.5s"), a path ("main/run[2]").
- * Returns a tool_exit. */
-int tool_tree_open(struct tool_tree *view, const char *what, bool has_min);
+/* Builds what `what` names: a node ("s0p3", "s0e17"; `with_way`: below the calls that lead to the
+ * call of that number), a time ("+1.5s"), a path ("main/run[2]"). Returns a tool_exit. */
+int tool_tree_open(struct tool_tree *view, const char *what, bool has_min, bool with_way);
 /* The longest selected call of a function, and those that lead to it. Returns a tool_exit. */
 int tool_tree_find(struct tool_tree *view, const char *name, uint32_t jobs, bool has_min);
 /* Writes a node's name; `at` has room for 64 bytes. Returns its length. */

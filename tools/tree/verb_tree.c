@@ -176,7 +176,7 @@ static int show_tree(const struct options *options, struct tool_tree *view)
                             tool_name_style(options->names, options->json));
     tool_tree_find_starters(view, view->full || options->open != NULL || options->find != NULL);
     if (options->open != NULL)
-        status = tool_tree_open(view, options->open, has_min(options));
+        status = tool_tree_open(view, options->open, has_min(options), !options->json);
     else if (options->find != NULL)
         status = tool_tree_find(view, options->find, tool_jobs(options->jobs), has_min(options));
     else
