@@ -201,7 +201,8 @@ static void put_full_name(struct ttape_view *view, uint32_t site, const char *na
 /* Blocks, branches and frames have names of functions, and are none. */
 static bool has_calls(ttape_site_kind kind)
 {
-    return kind != TTAPE_SITE_BLOCK && kind != TTAPE_SITE_BRANCH && kind != TTAPE_SITE_FRAME;
+    return kind != TTAPE_SITE_BLOCK && kind != TTAPE_SITE_BRANCH && kind != TTAPE_SITE_FRAME &&
+           kind != TTAPE_SITE_TARGET;
 }
 
 /* What is cut is cut by ttp_view_string: the buffer has one byte more than it shows. */

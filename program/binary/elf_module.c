@@ -98,11 +98,29 @@ const char *tool_elf_module_open(struct tool_elf_module *module, const struct to
     return found ? NULL : "it is stripped: it has no symbols";
 }
 
+const struct tool_elf_table *tool_elf_module_data(struct tool_elf_module *module)
+{
+    struct tool_elf_table *data = &module->data;
+    if (data->of_data)
+        return data;
+    data->of_data = true;
+    bool found =
+        module->main_file.elf != NULL && tool_elf_table_add(data, &module->main_file, false, 0);
+    if (!found && module->debug.elf != NULL)
+        found = tool_elf_table_add(data, &module->debug, false,
+                                   move_between(&module->debug.head, module->head));
+    if (!found && module->main_file.elf != NULL)
+        (void)tool_elf_table_add(data, &module->main_file, true, 0);
+    tool_elf_table_settle(data);
+    return data;
+}
+
 void tool_elf_module_close(struct tool_elf_module *module)
 {
     tool_elf_functions_close(module->functions);
     tool_elf_lines_close(module->lines);
     tool_elf_table_close(&module->table);
+    tool_elf_table_close(&module->data);
     tool_elf_file_close(&module->embedded);
     tool_elf_file_close(&module->debug);
     tool_elf_file_close(&module->main_file);

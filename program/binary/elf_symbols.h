@@ -73,9 +73,10 @@ struct tool_elf_table {
     struct tool_elf_symbol *symbols; /* sorted once settled */
     uint64_t *ends;                  /* the greatest end of symbols [0, i] */
     size_t count, capacity;
+    bool of_data; /* variables, not functions */
 };
 
-/* Adds the function symbols of .symtab (dynamic: .dynsym), moved by `move`. False: no such
+/* Adds the table's kind of symbols of .symtab (dynamic: .dynsym), moved by `move`. False: no such
  * table. */
 bool tool_elf_table_add(struct tool_elf_table *table, const struct tool_elf_file *file,
                         bool dynamic, uint64_t move);
@@ -148,8 +149,8 @@ bool tool_elf_section_at(struct tool_elf_functions *functions, uint64_t address,
 /* Everything about one module. */
 struct tool_elf_module {
     struct tool_elf_file main_file, debug, embedded;
-    const struct tool_elf_head *head; /* of the file that addresses are meant for */
-    struct tool_elf_table table;
+    const struct tool_elf_head *head;  /* of the file that addresses are meant for */
+    struct tool_elf_table table, data; /* data: tool_elf_module_data */
     struct tool_elf_lines *lines;
     struct tool_elf_functions *functions; /* NULL: without lines */
     uint64_t lines_move;                  /* ELF address minus this: address in the line tables */
@@ -163,6 +164,8 @@ struct tool_elf_module {
 const char *tool_elf_module_open(struct tool_elf_module *module, const struct tool_elf_where *where,
                                  const char *path, const uint8_t *build_id, size_t build_id_bytes,
                                  bool with_lines);
+/* Its variables, looked for when that is first asked. */
+const struct tool_elf_table *tool_elf_module_data(struct tool_elf_module *module);
 void tool_elf_module_close(struct tool_elf_module *module);
 
 #endif

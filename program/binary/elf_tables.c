@@ -37,13 +37,14 @@ static void list_sections(Elf *elf, struct elf_sections *sections)
 }
 
 /* Order among symbols of one address: functions, resolvers, labels; global, weak, local. */
-static bool rank_of(const GElf_Sym *symbol, uint32_t *rank)
+static bool rank_of(const GElf_Sym *symbol, bool of_data, uint32_t *rank)
 {
     static const uint32_t bindings[16] = {
         [STB_LOCAL] = 3, [STB_GLOBAL] = 1, [STB_WEAK] = 2, [STB_GNU_UNIQUE] = 1};
     static const uint32_t types[16] = {[STT_FUNC] = 1, [STT_GNU_IFUNC] = 2, [STT_NOTYPE] = 3};
     uint32_t binding = bindings[GELF_ST_BIND(symbol->st_info)];
-    uint32_t type = types[GELF_ST_TYPE(symbol->st_info)];
+    static const uint32_t data_types[16] = {[STT_OBJECT] = 1, [STT_COMMON] = 1};
+    uint32_t type = (of_data ? data_types : types)[GELF_ST_TYPE(symbol->st_info)];
     *rank = type * 4 + binding + (symbol->st_size == 0 ? RANK_LABEL : 0);
     return binding != 0 && type != 0;
 }
@@ -65,11 +66,11 @@ static void take_symbol(struct tool_elf_table *table, const struct tool_elf_file
         .start = symbol->st_value, .size_bytes = symbol->st_size, .name = name};
     bool label = GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE;
     uint64_t end = symbol->st_shndx < sections->count ? sections->ends[symbol->st_shndx] : 0;
-    if (name == NULL || name[0] == '\0' || !rank_of(symbol, &made.rank) ||
+    if (name == NULL || name[0] == '\0' || !rank_of(symbol, table->of_data, &made.rank) ||
         symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
         symbol->st_shndx == SHN_COMMON || (label && (end == 0 || !is_label_name(name))))
         return;
-    if (file->head.machine == MACHINE_ARM && !label)
+    if (file->head.machine == MACHINE_ARM && !label && !table->of_data)
         made.start &= ~(uint64_t)1; /* bit 0 says which instruction set */
     if (made.size_bytes == 0)
         made.size_bytes = reach_of(&made, dynamic, end);

@@ -373,6 +373,7 @@ static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
                                   .last_line = wire.last_line,
                                   .begins = wire.begins != 0,
                                   .is_optimized = wire.is_optimized != 0,
+                                  .is_data = wire.is_data != 0,
                                   .start = wire.start,
                                   .size_bytes = wire.size_bytes};
     return take_texts(symbols, wire.name_bytes, wire.file_bytes, deadline_ms);
@@ -388,8 +389,10 @@ static bool send_batch(struct tool_symbols *symbols, struct tool_symbols_module 
                                         .count = (uint32_t)count,
                                         .size_bytes = (uint32_t)(count * sizeof(wire[0]))};
     for (size_t i = 0; i < count; i++)
-        wire[i] =
-            (struct tool_wire_query){queries[i].elf_address, queries[i].entry, queries[i].section};
+        wire[i] = (struct tool_wire_query){.elf_address = queries[i].elf_address,
+                                           .entry = queries[i].entry,
+                                           .section = queries[i].section,
+                                           .data = queries[i].data};
     bool open = symbols->helper.pid != 0 && module->generation == symbols->generation;
     if (open && !send_request(symbols, &request, deadline_ms)) { /* it died in the meantime */
         tool_child_end(&symbols->helper, true);

@@ -105,6 +105,7 @@ void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbo
 struct tool_symbols_query {
     uint64_t elf_address;
     bool entry, section;
+    bool data; /* it may be in a variable, too */
 };
 
 /* Strings are borrowed until the next call. */
@@ -116,6 +117,7 @@ struct tool_symbol {
     uint32_t line, last_line; /* last: of a section */
     bool begins;              /* the line table has a row that starts at the address */
     bool is_optimized;        /* an optimizer has had the code there; not known of entries */
+    bool is_data;             /* the symbol is a variable's */
     uint64_t start;           /* ELF address where the symbol starts */
     uint64_t size_bytes;      /* of the symbol; 0: not known */
 };

@@ -187,7 +187,7 @@ static void answer_section(struct helping *help, const struct tool_elf_module *m
     answer(help, section.file, found.file_bytes);
 }
 
-static void find_one(struct helping *help, const struct tool_elf_module *module,
+static void find_one(struct helping *help, struct tool_elf_module *module,
                      const struct tool_wire_query *query)
 {
     struct tool_wire_found found;
@@ -197,6 +197,9 @@ static void find_one(struct helping *help, const struct tool_elf_module *module,
     memset(&found, 0, sizeof(found));
     const struct tool_elf_symbol *symbol = tool_elf_table_find(&module->table, query->elf_address);
     uint64_t address = query->elf_address;
+    found.is_data = symbol == NULL && query->data != 0;
+    if (found.is_data)
+        symbol = tool_elf_table_find(tool_elf_module_data(module), address);
     if (query->section != 0) {
         answer_section(help, module, query, symbol);
         return;

@@ -41,7 +41,7 @@ struct tool_wire_between {
 
 struct tool_wire_query {
     uint64_t elf_address;
-    uint32_t entry, section;
+    uint32_t entry, section, data, reserved;
 };
 
 /* Answer to OPEN. */
@@ -58,7 +58,7 @@ struct tool_wire_opened {
 struct tool_wire_found {
     uint32_t name_bytes, file_bytes, line, last_line;
     uint64_t start, size_bytes;
-    uint32_t begins, is_optimized;
+    uint32_t begins, is_optimized, is_data, reserved;
 };
 
 /* Answers to INLINED, until one has no end; name and file follow each. Answers to CALLS are the

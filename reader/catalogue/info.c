@@ -1,5 +1,6 @@
 /* What a reader knows without reading on: counts, definitions, where segments are. */
 #include "format/base/fail.h"
+#include "reader/definitions/targets_reader.h"
 #include "reader/definitions/value_names_reader.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
@@ -148,6 +149,14 @@ ttape_status ttape_reader_get_site_values(const ttape_reader *r, uint32_t site,
     const ttape_site_values *values = ttp_value_names_of(&r->definitions, site);
     *out = values != NULL ? *values : (ttape_site_values){0};
     return values != NULL ? TTAPE_OK : TTAPE_E_NOT_FOUND;
+}
+
+ttape_status ttape_reader_get_target(const ttape_reader *r, uint32_t site, uint64_t address,
+                                     ttape_string *symbol)
+{
+    uint32_t found = ttp_targets_find(&r->definitions, site, address);
+    *symbol = found != TTAPE_NONE ? r->definitions.sites[found].symbol : no_text;
+    return found != TTAPE_NONE ? TTAPE_OK : TTAPE_E_NOT_FOUND;
 }
 
 uint32_t ttape_reader_path_count(const ttape_reader *r) { return r->definitions.path_count; }

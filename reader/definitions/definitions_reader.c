@@ -10,6 +10,7 @@
 #include "reader/definitions/metadata_reader.h"
 #include "reader/definitions/paths_reader.h"
 #include "reader/definitions/placeholders.h"
+#include "reader/definitions/targets_reader.h"
 #include "reader/definitions/value_names_reader.h"
 
 struct ttp_kept {
@@ -40,6 +41,7 @@ void ttp_definitions_reset(struct ttp_definition_tables *d)
     ttp_memory_give(m, d->streams, d->stream_capacity, sizeof *d->streams);
     ttp_memory_give(m, d->paths, d->path_capacity, sizeof *d->paths);
     ttp_memory_give(m, d->metadata, d->metadata_capacity, sizeof *d->metadata);
+    ttp_memory_give(m, d->targets, d->target_capacity, sizeof *d->targets);
     ttp_value_names_reset(d);
     while (d->kept != NULL) {
         struct ttp_kept *kept = d->kept;
@@ -199,7 +201,7 @@ static ttape_status add_site_table(struct ttp_definition_tables *d, uint32_t sco
     TTP_TRY(
         ttp_definitions_map(d, scope, TTP_DEFINES_SITES, d->site_count, counts.site_count, err));
     d->site_count += counts.site_count;
-    return TTAPE_OK;
+    return ttp_targets_add(d, d->site_count - counts.site_count, err);
 }
 
 static ttape_status add_processes(struct ttp_definition_tables *d, uint32_t scope,

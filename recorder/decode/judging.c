@@ -76,7 +76,7 @@ ttape_status ttp_judging_take(struct ttp_encode *e, struct ttp_site_seen *seen,
 {
     struct ttp_judging *judging = &e->judging;
     const ttape_call_conditions *asked = &e->options.conditions;
-    if (seen->kind == TTAPE_SITE_FRAME || ttp_site_is_wait(seen))
+    if (ttp_site_is_passive(seen) || ttp_site_is_wait(seen))
         return TTAPE_OK;
     if (!judging->is_ready)
         ttp_judging_begin_all(e);

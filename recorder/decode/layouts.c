@@ -124,6 +124,7 @@ static ttape_status index_sites(struct ttp_encode *e, struct ttp_layout *layout,
     ttp_plain_forget(&e->plain);
     ttp_map_free(&e->allocator, &layout->by_address);
     ttp_map_free(&e->allocator, &layout->by_frame);
+    ttp_map_free(&e->allocator, &layout->by_target);
     for (size_t i = 0; i < layout->sites.count; i++) {
         bool is_stale = sites[i].module != TTAPE_NONE
                             ? modules[sites[i].module].is_gone
@@ -417,4 +418,5 @@ void ttp_layout_close(struct ttp_encode *e, struct ttp_layout *layout)
     ttp_grown_free(&e->allocator, &layout->frames);
     ttp_map_free(&e->allocator, &layout->by_address);
     ttp_map_free(&e->allocator, &layout->by_frame);
+    ttp_map_free(&e->allocator, &layout->by_target);
 }

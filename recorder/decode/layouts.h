@@ -38,7 +38,9 @@ static inline uint64_t ttp_site_place(const struct ttp_site_seen *seen)
 /* Where the layout finds a site of that kind by its address. */
 static inline struct ttp_word_map *ttp_layout_map(struct ttp_layout *layout, uint32_t kind)
 {
-    return kind == TTAPE_SITE_FRAME ? &layout->by_frame : &layout->by_address;
+    return kind == TTAPE_SITE_FRAME    ? &layout->by_frame
+           : kind == TTAPE_SITE_TARGET ? &layout->by_target
+                                       : &layout->by_address;
 }
 
 /* A copy of bytes, with a zero behind them; to be freed with free. */
@@ -98,10 +100,20 @@ ttape_status ttp_path_application(struct ttp_encode *e, struct ttp_thread *threa
  * then; TTAPE_NONE: it is in none. */
 ttape_status ttp_frame_module(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
                               uint32_t *module, ttape_error *err);
+/* Names what a pointer of the thread's points to, where it points into a module: a site of its own,
+ * once. */
+ttape_status ttp_target_name(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
+                             ttape_error *err);
 /* Rules have changed: each site is asked about again. */
 ttape_status ttp_sites_judge_again(struct ttp_encode *e, ttape_error *err);
 /* All sites and paths, with the ids that they have, in another file. */
 ttape_status ttp_sites_define_again(struct ttp_encode *e, ttape_writer *w, ttape_error *err);
+
+/* Whether it is a place that is never entered. */
+static inline bool ttp_site_is_passive(const struct ttp_site_seen *seen)
+{
+    return seen->kind == TTAPE_SITE_FRAME || seen->kind == TTAPE_SITE_TARGET;
+}
 
 /* Whether its calls are times in which a thread waited for the recorder. */
 static inline bool ttp_site_is_wait(const struct ttp_site_seen *seen)

@@ -303,6 +303,16 @@ uint32_t ttp_decode_values(struct ttp_encode *e, const uint8_t *at, const uint8_
     return (uint32_t)e->values.count;
 }
 
+/* Only where values have names: system calls show their own as the kernel takes them. */
+static ttape_status name_targets(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
+{
+    const ttape_value *values = e->values.data;
+    for (size_t i = 0; e->options.name_values != NULL && i < e->values.count; i++)
+        if (values[i].type == TTAPE_VALUE_POINTER && values[i].number != 0)
+            TTP_TRY(ttp_target_name(e, thread, values[i].number, err));
+    return TTAPE_OK;
+}
+
 ttape_status ttp_decode_attach(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *at,
                                const uint8_t *end, ttape_error *err)
 {
@@ -314,6 +324,7 @@ ttape_status ttp_decode_attach(struct ttp_encode *e, struct ttp_thread *thread, 
     ttape_writer *writer = ttp_output_of(e, thread)->writer;
     if (!ttp_stream_takes_values(writer, thread->stream))
         return TTAPE_OK;
+    TTP_TRY(name_targets(e, thread, err));
     return ttape_writer_attach(writer, thread->stream, e->values.data, count, err);
 }
 

@@ -7,6 +7,8 @@
 
 #include "recorder/arena/record.h"
 
+#define TARGETS_MOST 4096u /* of an address space */
+
 static ttape_status note_place(struct ttp_encode *e, struct ttp_growing *list, uint32_t layout,
                                uint32_t index, ttape_error *err)
 {
@@ -79,7 +81,7 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
         seen->line = site->line;
     }
     bool is_call = ttp_site_is_call(seen);
-    if (seen->kind == TTAPE_SITE_FRAME || ttp_site_is_wait(seen))
+    if (ttp_site_is_passive(seen) || ttp_site_is_wait(seen))
         return TTAPE_OK;
     if (rules->select != NULL && (!is_call || rules->of_calls))
         seen->select = rules->select(rules->context, site, module);
@@ -199,6 +201,8 @@ static ttape_status define_one(struct ttp_encode *e, const struct ttp_thread *th
     }
     describe_site(layout, index, &site);
     TTP_TRY(name_site(e, layout, seen, &site, err));
+    if (seen->kind == TTAPE_SITE_TARGET && (seen->symbol == NULL || *seen->symbol == '\0'))
+        return TTAPE_OK;
     TTP_TRY(judge_site(e, layout, seen, err));
     describe_site(layout, index, &site);
     TTP_TRY(ttape_writer_add_site(layout->output->writer, &site, &seen->id, err));
@@ -325,6 +329,20 @@ ttape_status ttp_block_site_of(struct ttp_encode *e, struct ttp_thread *thread, 
         return TTAPE_OK;
     TTP_TRY(ttp_stream_ready(e, thread, err));
     return define_one(e, thread, *index, err);
+}
+
+ttape_status ttp_target_name(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
+                             ttape_error *err)
+{
+    const struct ttp_layout *layout = layout_now(e, thread);
+    uint32_t index = ttp_map_find(&layout->by_target, address);
+    if (index == TTAPE_NONE) {
+        if (layout->by_target.count == TARGETS_MOST ||
+            ttp_module_find(layout, address) == TTAPE_NONE)
+            return TTAPE_OK;
+        TTP_TRY(find_or_add(e, thread, TTAPE_SITE_TARGET, address, &index, err));
+    }
+    return seen_at(e, thread, index)->symbol == NULL ? define_one(e, thread, index, err) : TTAPE_OK;
 }
 
 /* A site takes the choice of the same function elsewhere, as when it was first seen. */

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import setting
 
-POINTER = r"0x[0-9a-f]+"
+POINTER = r"(?:0x[0-9a-f]+|&[\w.]+(?:\+\d+)?)"
 # What a call looks like, as dump has it: P is an address, eight dots are any text.
 RECORD = ('{id=5, name="name", code="code", low=6, middle=-3, color=GREEN, at.x=-2, at.y=9, '
           "bits=1069547520, number=1.5, wide=-1e-30, next=0x0}")
@@ -27,7 +27,7 @@ C_CALLS = [
     r"{m=11 '\x0b', n=119, k=33}",
     "pairs(a={a=7, b=2.5}, b={x=3, y=-4}) = {a=10, b=2.5}",
     "larges(before=1, a=P, after=2) = P",
-    "unions(a={l=-6, d=nan}, b=P, c=P, d=P) = -3",
+    "unions(a={l=-6, d=nan}, b=nothing, c=P, d=P) = -3",
     f"records(a=P{RECORD}, b={RECORD}, c=1) = 5",
     f"records(a=0x0, b={RECORD}, c=2) = 2",
     'records(a=P{id=6, name=0x10, code="", low=0, middle=0, color=RED}, '
@@ -42,6 +42,8 @@ C_CALLS = [
     "halves(a=hex:02000000000000000100000000000000, b=12) = hex:0e000000000000000100000000000000",
     'nowhere(a="ends", b=0x10, c=1) = 1',
     "nowhere(a=P, b=0x0, c=2) = 2",
+    "pointed(f=above, at=&table+16, g=0x0) = &table",
+    "pointed(f=0x0, at=0x10, g=above) = 0x0",
     "nothing()",
     "above() = 7",
     "integers(a=........, b=2, c=3, d=4, e=1) = 11",
@@ -138,6 +140,11 @@ def check_filters(checks, work, program):
     checks.that(re.fullmatch(expression(f"records(a=P, b={RECORD}, c=1) = 5"),
                              only(found, "records")[0]), "of all functions: what is passed", found)
     record(checks, work, program, "--patch", some, "--args=.")
+    cut, merged = work / "cut.ttape", work / "merged.ttape"
+    setting.tracetape("cut", "-f", trace, "-o", cut, "--time", "+0s..")
+    setting.tracetape("merge", "-f", cut, "-o", merged)
+    checks.that(re.search(r"found\(a=&[\w.]*record\b", " ".join(calls_of(merged))),
+                "what pointers point to, behind cut and merge", calls_of(merged))
     for condition, wanted in (('records(b.name="na*")', [5, 2]), ("records(a.id=6)", [0]),
                               ("records(b.middle = -3, a=NULL)", [2]),
                               ("enums(a=BLUE)", ["MINUS"]), ("records(b.color=GREEN, c<2)", [5]),

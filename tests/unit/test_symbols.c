@@ -77,7 +77,8 @@ static bool probe(struct tool_symbols_module *module, struct tool_symbol *found)
 {
     struct tool_elf_head head;
     ck_assert_ptr_null(tool_elf_head_of(NULL, self, &head));
-    const struct tool_symbols_query query = {own_address(&head, ttest_probe), true, false};
+    const struct tool_symbols_query query = {.elf_address = own_address(&head, ttest_probe),
+                                             .entry = true};
     return tool_symbols_find(symbols, module, &query, found) &&
            found->name.size_bytes == strlen("ttest_probe") &&
            memcmp(found->name.data, "ttest_probe", found->name.size_bytes) == 0;
@@ -101,7 +102,7 @@ START_TEST(finds_this_program)
     ck_assert_ptr_eq(tool_symbols_module_open(symbols, text(self), id), again);
     tool_symbols_module_release(symbols, module);
     ck_assert(probe(module, &found));
-    const struct tool_symbols_query nowhere = {0x10, true, false};
+    const struct tool_symbols_query nowhere = {.elf_address = 0x10, .entry = true};
     ck_assert(!tool_symbols_find(symbols, module, &nowhere, &found));
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_READY);
 }

@@ -185,7 +185,8 @@ static void collect(struct tool_symbolizing *work)
     ttape_reader_get_info(work->reader, &info);
     struct module_key *modules = list_modules(work, info.module_count);
     for (uint32_t i = 0; ttape_reader_get_site(work->reader, i, &site) == TTAPE_OK; i++) {
-        if (site.address == 0 || (site.symbol.size_bytes > 0 && !work->options->again))
+        if (site.address == 0 || site.kind == TTAPE_SITE_TARGET ||
+            (site.symbol.size_bytes > 0 && !work->options->again))
             continue;
         if (site.module != TTAPE_NONE && site.module < info.module_count)
             want_site(work, &modules[site.module], i, &site);

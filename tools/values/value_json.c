@@ -10,7 +10,7 @@
 
 enum part { NAMES, TYPES, CONSTANTS };
 
-/* A value that is one of a list, in words; false: in none. */
+/* A value that is one of a list, or points to what has a name, in words; false: in none. */
 static bool put_constant(struct tool_output *words, struct tool_value_names *names,
                          const ttape_value *value, uint32_t index)
 {
@@ -19,6 +19,8 @@ static bool put_constant(struct tool_output *words, struct tool_value_names *nam
     char letter = tool_parameter_letter(names->words);
     if (*names->words != '\0')
         (void)tool_next_value_name(names, index);
+    if (tool_put_target(words, names, value))
+        return true;
     if (letter != '\0')
         return tool_put_kernel_words(words, value, letter);
     return type != NULL && type->constant_count != 0 && is_integer &&

@@ -11,6 +11,9 @@ const ttape_value_name *tool_value_type(const struct tool_value_names *names, ui
 /* A value of an enumeration by its constants; false: it is none, and nothing was written. */
 bool tool_put_enumeration(struct tool_output *out, const ttape_value *value,
                           const ttape_value_name *name);
+/* The same of a pointer by what it points to. */
+bool tool_put_target(struct tool_output *out, const struct tool_value_names *names,
+                     const ttape_value *value);
 /* The same of one that has the words of that letter (kernel_calls.h). */
 bool tool_put_kernel_words(struct tool_output *out, const ttape_value *value, char letter);
 

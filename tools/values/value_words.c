@@ -68,7 +68,7 @@ static void name_branch(struct tool_value_names *found, const ttape_reader *read
 struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
                                               bool is_exit, uint32_t value_count)
 {
-    struct tool_value_names found = {.words = ""};
+    struct tool_value_names found = {.words = "", .reader = reader, .site = site};
     ttape_site_values values;
     ttape_site what;
     if (value_count == 0)
@@ -191,7 +191,20 @@ bool tool_put_kernel_words(struct tool_output *out, const ttape_value *value, ch
     return true;
 }
 
-void tool_put_value(struct tool_output *out, const ttape_value *value, const ttape_value_name *name)
+bool tool_put_target(struct tool_output *out, const struct tool_value_names *names,
+                     const ttape_value *value)
+{
+    ttape_string symbol;
+    if (value->type != TTAPE_VALUE_POINTER ||
+        ttape_reader_get_target(names->reader, names->site, value->number, &symbol) != TTAPE_OK)
+        return false;
+    put_text(out, symbol);
+    return true;
+}
+
+/* A value without its name, as its type is read. name may be NULL. */
+static void put_value(struct tool_output *out, const ttape_value *value,
+                      const ttape_value_name *name)
 {
     bool is_integer = value->type == TTAPE_VALUE_UNSIGNED || value->type == TTAPE_VALUE_SIGNED;
     if (name == NULL || !is_integer) {
@@ -263,6 +276,13 @@ struct valued {
     uint32_t count;
 };
 
+static void put_one(struct tool_output *out, const struct tool_value_names *names,
+                    const struct valued *all, uint32_t index)
+{
+    if (!tool_put_target(out, names, &all->values[index]))
+        put_value(out, &all->values[index], tool_value_type(names, index));
+}
+
 /* "0x7ffe10{x=1, y=2}" */
 static void put_with_fields(struct tool_output *out, const struct tool_value_names *names,
                             const struct valued *all, uint32_t index)
@@ -274,7 +294,7 @@ static void put_with_fields(struct tool_output *out, const struct tool_value_nam
            (field_name(names, index, first).size_bytes == 0 || is_absent(&all->values[first])))
         first++;
     if (first >= end || !is_structure(&all->values[index], type))
-        tool_put_value(out, &all->values[index], type);
+        put_one(out, names, all, index);
     for (uint32_t i = first; i < end; i++) {
         ttape_string name = field_name(names, index, i);
         if (name.size_bytes == 0 || is_absent(&all->values[i]))
@@ -282,7 +302,7 @@ static void put_with_fields(struct tool_output *out, const struct tool_value_nam
         tool_output_text(out, between);
         put_text(out, name);
         tool_output_text(out, "=");
-        tool_put_value(out, &all->values[i], tool_value_type(names, i));
+        put_one(out, names, all, i);
         between = ", ";
     }
     tool_output_text(out, first < end ? "}" : "");

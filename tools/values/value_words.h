@@ -17,17 +17,16 @@
 struct tool_value_names {
     const ttape_value_name *names; /* of the first `count` values, or NULL: then only `words` */
     uint32_t count;
-    const char *words; /* their names where those have none, parted by blanks, "" */
-    bool is_branch;    /* of the call's blocks (branch.h), not what it returned */
+    const char *words;          /* their names where those have none, parted by blanks, "" */
+    bool is_branch;             /* of the call's blocks (branch.h), not what it returned */
+    const ttape_reader *reader; /* whose site they are of */
+    uint32_t site;
 };
 
 /* is_exit: of the site's exit; value_count: values that the event has. */
 struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
                                               bool is_exit, uint32_t value_count);
 
-/* A value without its name, as its type is read. name may be NULL. */
-void tool_put_value(struct tool_output *out, const ttape_value *value,
-                    const ttape_value_name *name);
 /* "(pathname="x", flags=O_RDWR)"; of a system call as strace has it, "("x", O_RDWR)" */
 void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                         const ttape_value *values, uint32_t count);

@@ -140,6 +140,10 @@ TTAPE_API uint32_t ttape_reader_path_count(const ttape_reader *reader);
  * than have names, or more. */
 TTAPE_API ttape_status ttape_reader_get_site_values(const ttape_reader *reader, uint32_t site,
                                                     ttape_site_values *out);
+/* What an address among the values of a site's events points to: "f", "&variable", "&variable+16".
+ * TTAPE_E_NOT_FOUND, and "": the trace does not say. */
+TTAPE_API ttape_status ttape_reader_get_target(const ttape_reader *reader, uint32_t site,
+                                               uint64_t address, ttape_string *symbol);
 typedef struct ttape_stream_info {
     ttape_stream stream;
     uint64_t pid;

@@ -217,6 +217,14 @@ static void at_the_end(void)
     nowhere(two + page - 5, NULL, 2);
 }
 
+int table[8];
+typedef long (*reached)(void);
+FUNCTION const int *pointed(reached f, const int *at, reached g)
+{
+    BARRIER;
+    return f != NULL && at == table + 4 && g == NULL ? table : NULL;
+}
+
 int main(int argc, char **argv)
 {
     struct pair pair = {7, 2.5};
@@ -259,6 +267,8 @@ int main(int argc, char **argv)
     wordy(&wordies, 7);
     fourteen(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1e4932L, "thirteen", record.at);
     at_the_end();
+    pointed(above, table + 4, NULL);
+    pointed(NULL, (const int *)16, above);
     nothing();
     above();
     tail(argc);

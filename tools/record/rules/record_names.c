@@ -4,6 +4,7 @@
 #include "tools/io/debug_files.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,12 +169,48 @@ static bool find_expected(struct tool_record_names *names, const struct tool_sym
     return false;
 }
 
+/* Compilers number variables of functions: "table.3". */
+static size_t without_number(ttape_string name)
+{
+    size_t size = name.size_bytes;
+    while (size > 0 && name.data[size - 1] >= '0' && name.data[size - 1] <= '9')
+        size--;
+    return size > 1 && size < name.size_bytes && name.data[size - 1] == '.' ? size - 1
+                                                                            : name.size_bytes;
+}
+
+/* "f", "&variable+16": pointers that no symbol has stay numbers. */
+static void name_target(struct tool_record_names *names, ttape_site *site,
+                        const ttape_module *module)
+{
+    struct tool_symbol found;
+    struct tool_symbols_query query = {.data = true};
+    struct tool_symbols_module *opened = open_module(names, module);
+    if (!to_query(opened, module, site->address, &query) ||
+        !tool_symbols_find(names->symbols, opened, &query, &found) || found.name.size_bytes == 0 ||
+        found.name.size_bytes > sizeof(names->target) - 32)
+        return;
+    if (found.is_data)
+        found.name.size_bytes = without_number(found.name);
+    uint64_t behind = query.elf_address - found.start;
+    int size = snprintf(names->target, sizeof(names->target), "%s%.*s", found.is_data ? "&" : "",
+                        (int)found.name.size_bytes, found.name.data);
+    if (behind != 0)
+        size += snprintf(names->target + size, sizeof(names->target) - (size_t)size, "+%" PRIu64,
+                         behind);
+    site->symbol = (ttape_string){names->target, (size_t)size};
+}
+
 void tool_record_name(struct tool_record_names *names, ttape_site *site, const ttape_module *module)
 {
     struct tool_symbol found;
     struct tool_symbols_query query = {.entry = site->kind == TTAPE_SITE_FUNCTION};
     if (module == NULL)
         return;
+    if (site->kind == TTAPE_SITE_TARGET) {
+        name_target(names, site, module);
+        return;
+    }
     struct tool_symbols_module *opened = open_module(names, module);
     bool has_query = to_query(opened, module, site->address, &query);
     if (has_query && query.entry != 0 && names->copies != NULL &&

@@ -11,6 +11,8 @@
 #include "program/symbols/symbols.h"
 #include "tools/record/modules/record_copies.h"
 
+#define TOOL_RECORD_TARGET_BYTES 1024u /* of what a pointer points to, as it is named */
+
 struct tool_expected; /* a name that was looked up before it was asked for */
 
 struct tool_record_names {
@@ -24,6 +26,7 @@ struct tool_record_names {
     char *stripped;          /* the first module that has no names for what was recorded, or NULL */
     const char *not_fetched; /* why its debug file is not here, where it was to be fetched */
     uint64_t stripped_offset; /* of a function of it */
+    char target[TOOL_RECORD_TARGET_BYTES];
 };
 
 /* For ttape_site_rules: `name` and `expect`. */
