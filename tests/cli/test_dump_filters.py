@@ -141,6 +141,30 @@ def check_terminal(path):
                        TRACETAPE_PAGER="sed s/^/P:/") == plain
 
 
+def check_side_by_side(path, untimed):
+    """Each line as without columns, further to the right by the columns of threads before its
+    own; the head says whose each column is."""
+    for trace, head in ((path, 37), (untimed, 19)):
+        plain, wide = (run("dump", trace, *more).splitlines() for more in ((), ("--side-by-side",)))
+        assert len(plain) == len(wide) and wide[0][:head - 8] == plain[0][:head - 8], wide[0]
+        threads = re.findall(r"  THREAD (\d+)", wide[0])
+        starts = [match.start() for match in re.finditer(r"  THREAD", wide[0])]
+        assert threads == ["1", "2", "3"] and starts == [head, head + 48, head + 96], wide[0]
+        for one, line in zip(plain[1:], wide[1:]):
+            before = 48 * threads.index(one[head - 19:head - 10].strip())
+            deep = len(one[head:]) - len(one[head:].lstrip()) > 2 + 2 * 12
+            assert line[:head] == one[:head], (one, line)
+            assert deep or line[head:] == before * " " + one[head:], (one, line)
+    assert len(run("dump", path, "--side-by-side", "--thread", 2).splitlines()[0]) < 37 + 48
+    run("dump", path, "--side-by-side", "--format", "csv", status=2)
+    run("dump", path, "--side-by-side", "--follow", status=2)
+    many = os.path.join(os.path.dirname(path), "many")
+    with open(many + ".txt", "w", encoding="utf-8") as file:
+        file.write("".join(f"{i} {i + 1} leaf mark\n" for i in range(17)))
+    run("convert", many + ".txt", "-o", many)
+    run("dump", many, "--side-by-side", status=2)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "calls.ttape")
@@ -154,6 +178,7 @@ def main():
         run("convert", path.replace(".ttape", ".txt"), "-o", untimed, "--resolution", "none")
         assert events(untimed, "--last", 4) == events(untimed)[-4:]
         run("dump", untimed, "--min-time", "1us", status=4)
+        check_side_by_side(path, untimed)
     print(f"ok: {ROUNDS} traces")
 
 

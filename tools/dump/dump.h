@@ -67,11 +67,12 @@ struct tool_dump {
     uint32_t *streams;        /* selected ones, by (process, thread, start) */
     uint32_t stream_count;
     struct tool_dump_filter filter;
-    bool colours;     /* text */
-    bool places;      /* where functions are, too */
-    bool details;     /* csv: what belongs to events without a symbol, in its place */
-    bool paths;       /* how calls were reached, too */
-    uint32_t *frames; /* of the last path that was asked for */
+    bool colours;      /* text */
+    bool side_by_side; /* text: each thread's calls in a column of its own */
+    bool places;       /* where functions are, too */
+    bool details;      /* csv: what belongs to events without a symbol, in its place */
+    bool paths;        /* how calls were reached, too */
+    uint32_t *frames;  /* of the last path that was asked for */
     size_t frame_capacity;
     uint64_t lines_left; /* of --limit */
     int status;          /* TOOL_OK, or the worst that happened */
@@ -153,5 +154,7 @@ char *tool_dump_put_utc(char *at, uint64_t time_ns);
 
 /* Longest a number, kind and fixed text of one line can be, names and values apart. */
 #define TOOL_DUMP_LINE_BYTES 512u
+
+#define TOOL_DUMP_COLUMNS_MOST 16u /* of --side-by-side: threads */
 
 #endif

@@ -6,13 +6,17 @@
 
 #include "tools/calls/end_words.h"
 #include "tools/calls/site_name.h"
+#include "tools/command/pager.h"
 #include "tools/dump/dump.h"
+#include "tools/io/table.h"
 #include "tools/values/value_words.h"
 
 #define INDENT_MAX     60u
 #define DURATION_WIDTH 10u
 #define TID_WIDTH      9
 #define TRACKED_DEPTH  65536u
+#define COLUMN_LEAST   24u /* characters of a thread's column, with --side-by-side */
+#define COLUMN_USUAL   48u
 
 /* When the frame at a depth was entered; site TTAPE_NONE: not known. */
 struct entered {
@@ -32,8 +36,8 @@ struct follow {
     struct frame_track *tracks;
     size_t track_count, track_capacity;
     uint64_t tid;
-    uint32_t number;
-    bool is_stopped; /* recording of it is: what is left now was open then */
+    uint32_t number, column; /* column: where its calls begin */
+    bool is_stopped;         /* recording of it is: what is left now was open then */
 };
 
 struct text_state {
@@ -41,7 +45,8 @@ struct text_state {
     struct follow **streams; /* by stream number; NULL until its first event */
     size_t stream_count, stream_capacity;
     size_t tid_width;
-    bool pending; /* an enter line without its end: "name(...)" */
+    uint32_t column_width; /* 0: all threads have one */
+    bool pending;          /* an enter line without its end: "name(...)" */
     ttape_event pending_event;
     uint32_t pending_stream;
     uint64_t
@@ -81,6 +86,14 @@ static bool ends_in_parameters(struct text_state *text, uint32_t site)
     return name->size_bytes > 0 && name->text[name->size_bytes - 1] == ')' && !text->dump->places;
 }
 
+static uint32_t column_of(const struct text_state *text, uint32_t number)
+{
+    uint32_t i = 0;
+    while (i < text->dump->stream_count && text->dump->streams[i] != number)
+        i++;
+    return i * text->column_width;
+}
+
 static struct follow *follow_of(struct text_state *text, uint32_t number)
 {
     if (text->streams[number] == NULL) {
@@ -89,6 +102,7 @@ static struct follow *follow_of(struct text_state *text, uint32_t number)
         text->streams[number] = tool_allocate(1, sizeof(struct follow));
         text->streams[number]->tid = stream.stream.tid;
         text->streams[number]->number = number;
+        text->streams[number]->column = column_of(text, number);
     }
     return text->streams[number];
 }
@@ -175,7 +189,7 @@ static void put_columns(struct text_state *text, const ttape_event *event,
 {
     struct tool_output *out = &text->dump->out;
     char digits[24];
-    char *start = tool_output_reserve(out, TOOL_DUMP_LINE_BYTES);
+    char *start = tool_output_reserve(out, TOOL_DUMP_LINE_BYTES + stream->column);
     char *at = start;
     if (text->dump->colours)
         at = tool_put_bytes(at, "\033[2m", 4);
@@ -187,9 +201,10 @@ static void put_columns(struct text_state *text, const ttape_event *event,
         at = tool_put_bytes(at, "\033[0m", 4);
     at = duration_ns != NULL ? put_duration(at, *duration_ns) : pad_left(at, "", 0, DURATION_WIDTH);
     text->column = (size_t)(at - out->data);
-    uint32_t indent = event->depth < INDENT_MAX ? event->depth : INDENT_MAX;
-    at = pad_left(at, "", 0, 2 + 2 * indent);
-    if (event->depth > INDENT_MAX) {
+    uint32_t most = text->column_width != 0 ? text->column_width / 4 : INDENT_MAX;
+    uint32_t indent = event->depth < most ? event->depth : most;
+    at = pad_left(at, "", 0, 2 + stream->column + 2 * indent);
+    if (event->depth > most) {
         *at++ = '[';
         at = tool_put_decimal(at, event->depth);
         at = tool_put_bytes(at, "] ", 2);
@@ -431,6 +446,42 @@ static void grow_streams(struct text_state *text)
     }
 }
 
+/* What is left of the terminal, shared by the threads. */
+static uint32_t column_width_of(const struct text_state *text)
+{
+    unsigned width = tool_terminal_columns();
+    size_t head = text->tid_width + DURATION_WIDTH + 2 + (text->dump->has_times ? 18 : 0);
+    size_t share = width > head && text->dump->stream_count != 0
+                       ? (width - head) / text->dump->stream_count
+                       : COLUMN_USUAL;
+    share = share < COLUMN_USUAL ? share : COLUMN_USUAL;
+    return (uint32_t)(share > COLUMN_LEAST ? share : COLUMN_LEAST);
+}
+
+/* "THREAD 4711 worker" over each column; a name too long for it is cut. */
+static void put_threads(const struct text_state *text)
+{
+    struct tool_dump *dump = text->dump;
+    for (uint32_t i = 0; i < dump->stream_count; i++) {
+        ttape_stream_info stream = {0};
+        char digits[24];
+        (void)ttape_reader_get_stream(dump->reader, dump->streams[i], &stream);
+        dump->scratch.size_bytes = 0;
+        tool_output_text(&dump->scratch, "THREAD ");
+        tool_output_bytes(&dump->scratch, digits,
+                          (size_t)(tool_put_decimal(digits, stream.stream.tid) - digits));
+        tool_output_text(&dump->scratch, " ");
+        ttape_string name = stream.stream.name;
+        name.size_bytes = name.size_bytes < COLUMN_USUAL ? name.size_bytes : COLUMN_USUAL;
+        tool_output_escaped(&dump->scratch, TTP_ESCAPE_TEXT, name);
+        size_t most = text->column_width - 2, size = dump->scratch.size_bytes;
+        size = tool_text_cut(dump->scratch.data, size, most);
+        tool_output_printf(&dump->out, "  %.*s", (int)size, dump->scratch.data);
+        for (; size < most && i + 1 < dump->stream_count; size++)
+            tool_output_text(&dump->out, " ");
+    }
+}
+
 static void open_text(struct tool_dump *dump)
 {
     struct text_state *text = tool_allocate(1, sizeof(*text));
@@ -439,12 +490,17 @@ static void open_text(struct tool_dump *dump)
     dump->state = text;
     dump->print_site = print_site;
     grow_streams(text);
+    if (dump->side_by_side)
+        text->column_width = column_width_of(text);
     tool_output_text(&dump->out, dump->colours ? "\033[1m" : "");
     tool_output_text(&dump->out, !dump->has_times ? ""
                                  : dump->origin == TOOL_ORIGIN_UTC
                                      ? "                    TIME (UTC)"
                                      : "          TIME (s)");
-    tool_output_printf(&dump->out, "%*s  DURATION  EVENT%s\n", (int)text->tid_width, "TID",
+    tool_output_printf(&dump->out, "%*s  DURATION", (int)text->tid_width, "TID");
+    if (dump->side_by_side)
+        put_threads(text);
+    tool_output_printf(&dump->out, "%s%s\n", dump->side_by_side ? "" : "  EVENT",
                        dump->colours ? "\033[0m" : "");
 }
 

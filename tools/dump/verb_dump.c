@@ -1,4 +1,5 @@
 /* tracetape dump: selects streams, times and events, and leaves the printing to a format. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ struct options {
     struct tool_call_id open;
     uint32_t jobs;
     enum tool_origin origin;
-    bool follow, places, details, paths, no_pager;
+    bool follow, places, details, paths, no_pager, side_by_side;
     struct tool_dump_wishes wishes;
     enum tool_name_style names;
     struct tool_time wait;
@@ -55,6 +56,8 @@ static const struct tool_option table[] = {
     {"limit", 'n', "N", "at most N lines", tool_parse_id, TOOL_AT(limit)},
     {"origin", 0, "WHEN", "times since: start (as text), monotonic (as recorded; else), utc",
      tool_dump_parse_origin, TOOL_AT(origin)},
+    {"side-by-side", 0, NULL, "text: each thread's calls in a column of their own", NULL,
+     TOOL_AT(side_by_side)},
     {"places", 0, NULL, "where functions are: file and line, or module and offset (not csv)", NULL,
      TOOL_AT(places)},
     {"details", 0, NULL, "csv: numbers of signals, reasons of gaps and ends, as their symbol", NULL,
@@ -289,6 +292,11 @@ static int print_file(void *context, const struct tool_input *input)
         tool_losses_warn(input); /* its place may not be among what is printed */
     if (status == TOOL_OK)
         status = tool_dump_filter_prepare(dump);
+    if (status == TOOL_OK && dump->side_by_side && dump->stream_count > TOOL_DUMP_COLUMNS_MOST)
+        status = tool_usage("dump",
+                            "--side-by-side is for %u threads at most, not %" PRIu32
+                            ": choose them with --thread",
+                            TOOL_DUMP_COLUMNS_MOST, dump->stream_count);
     if (status == TOOL_OK) {
         dump->format->open(dump);
         dump->format->print(dump);
@@ -344,6 +352,8 @@ static int check_options(const struct options *options, const struct tool_dump_f
         return tool_usage("dump", "--wait goes with --follow");
     if (options->places && format == &tool_dump_csv)
         return tool_usage("dump", "--places does not go with the fixed columns of csv");
+    if (options->side_by_side && (options->follow || format != &tool_dump_text))
+        return tool_usage("dump", "--side-by-side is for text, without --follow");
     if (options->open.given &&
         (options->follow || options->events.given || tool_choice_names(&options->choice)))
         return tool_usage("dump",
@@ -377,6 +387,7 @@ int tool_verb_dump(int argc, char **argv)
                              .to = options.choice.time.to,
                              .events = options.events,
                              .call = options.open,
+                             .side_by_side = options.side_by_side,
                              .places = options.places,
                              .details = options.details,
                              .paths = options.paths,
