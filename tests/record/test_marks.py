@@ -67,6 +67,13 @@ def check_chosen(run, program):
     done = run.record("--marks=^ours:(wanted|held)$", "--", program)
     run.checks.equal({line.split()[0] for line in run.marks()}, {"ours:wanted", "ours:held"},
                      "chosen by name")
+    for options, wanted in ((["^ours:spoken$@arg1/s,arg3/s"], ["ours:spoken a text 3 0x10"]),
+                            (["^ours:s@arg1/s", "held@arg12/s"], ["ours:spoken a text 3 16"])):
+        done = run.record(*(f"--marks={option}" for option in options), "--", program)
+        run.checks.equal([line for line in run.marks() if "spoken" in line], wanted,
+                         f"texts: {options} {done.err}")
+    for bad in "x@arg0/s", "x@arg13/s", "x@arg1", "x@arg1/i", "x@arg1/s,", "(@arg1/s":
+        run.checks.equal(run.record(f"--marks={bad}", "--", program).status, 2, f"--marks={bad}")
     done = run.record("--marks=^theirs:", "--", program)
     run.checks.that(b"no mark was patched" in done.err and done.out.startswith(b"semaphore 0"),
                     "no such name", done.err)
@@ -91,16 +98,17 @@ def check_listed(run, program):
     done = run.record("--plan", "--patch", "^none$", "--marks", "--json", "--", program)
     plan = json.loads(done.out)
     left = {mark["name"] for mark in plan["marks"] if mark["probes"][0]["reason"] != "can"}
-    run.checks.equal((plan["chosen_marks"], plan["patched_marks"], left), (6, 5, {"ours:no_room"}),
+    run.checks.equal((plan["chosen_marks"], plan["patched_marks"], left), (7, 6, {"ours:no_room"}),
                      "the plan")
     done = run.record("--plan", "--patch", "^none$", "--marks", "--", program)
-    run.checks.that(b"5 of 6 marks can be patched" in done.out and
+    run.checks.that(b"6 of 7 marks can be patched" in done.out and
                     re.search(rb"ours:no_room +no +branches lead to", done.out), "in words",
                     done.out)
     done = setting.tracetape("binary", "--marks", "--json", program)
     marks = json.loads(done.out)["marks"]
     run.checks.equal(sorted(mark["name"] for mark in marks if mark["provider"] == "ours"),
-                     ["held", "memory", "no_room", "undisturbed", "wanted", "work"], "binary")
+                     ["held", "memory", "no_room", "spoken", "undisturbed", "wanted", "work"],
+                     "binary")
     run.checks.equal([mark["name"] for mark in marks if mark["semaphore"]], ["wanted"],
                      "semaphores")
     done = setting.tracetape("binary", "--marks", program)

@@ -171,8 +171,29 @@ static void take_value(ttape_value *into, const struct ttp_mark_value *value, ui
 {
     uint64_t number = 0;
     bool is_there = read_value(value, sp, bias, &number);
-    into->type = is_there && value->type <= TTAPE_VALUE_FLOAT ? value->type : TTAPE_VALUE_NULL;
-    into->number = is_there ? ttp_value_narrow(number, value->type, value->size_bytes) : 0;
+    uint32_t type = value->type == TTAPE_VALUE_STRING ? TTAPE_VALUE_POINTER : value->type;
+    into->type = is_there && type <= TTAPE_VALUE_FLOAT ? type : TTAPE_VALUE_NULL;
+    into->number = is_there ? ttp_value_narrow(number, type, value->size_bytes) : 0;
+}
+
+/* Addresses of texts become these, as far as the kernel reads them. */
+static void take_texts(struct ttp_call_values *call, ttape_value *values,
+                       const struct ttp_mark_value *places, uintptr_t sp)
+{
+    for (uint32_t i = 0; i < call->count; i++) {
+        if (places[i].type != TTAPE_VALUE_STRING || values[i].type != TTAPE_VALUE_POINTER ||
+            ttp_process.avoids_system_calls)
+            continue;
+        if (call->texts == NULL &&
+            (!ttp_thread_ready(sp) || !ttp_call_texts_begin(call, call->count, sp)))
+            return;
+        struct ttp_call_texts *texts = call->texts;
+        ttp_call_text_read(texts, i, values[i].number);
+        if (texts->types[i] == TTAPE_VALUE_STRING)
+            values[i] = (ttape_value){
+                .type = TTAPE_VALUE_STRING,
+                .bytes = {(const char *)texts->bytes + texts->at[i], texts->sizes[i]}};
+    }
 }
 
 void ttp_probe_mark(uintptr_t address, uintptr_t unused, uintptr_t sp)
@@ -192,5 +213,8 @@ void ttp_probe_mark(uintptr_t address, uintptr_t unused, uintptr_t sp)
     const struct ttp_mark_value *places = ttp_marks_values(marks->head) + found->first;
     for (uint32_t i = 0; i < found->value_count; i++)
         take_value(&values[i], &places[i], sp, marks->bias);
+    struct ttp_call_values call = {.count = found->value_count};
+    take_texts(&call, values, places, sp);
     ttp_marker_pass(&marks->marks[row].site, values, found->value_count, sp);
+    ttp_call_texts_done(&call);
 }

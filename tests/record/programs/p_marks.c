@@ -56,6 +56,13 @@ static __attribute__((noinline)) void wanted(int number)
     MARK("wanted", "ours_wanted_semaphore", "-4@%0", "nor"(number));
 }
 
+/* Addresses: of a text, and of nothing. */
+static __attribute__((noinline)) void spoken(const char *text, int number, const char *nothing)
+{
+    MARK("spoken", "0", "8@%0 -4@%1 8@%2", "nor"(text), "nor"(number), "nor"(nothing));
+    printf("ours:spoken %lu %d %lu\n", (unsigned long)text, number, (unsigned long)nothing);
+}
+
 /* Branches lead to the nop and to behind it. */
 static __attribute__((noinline)) int without_room(int turns)
 {
@@ -100,6 +107,7 @@ int main(int count, char **words)
         is_fine &= undisturbed(i + 3);
         wanted(i);
     }
+    spoken("a text", 3, (const char *)16);
     if (count > 1)
         wait_for_end();
     return without_room(3) == 0 && is_fine ? 0 : 1;

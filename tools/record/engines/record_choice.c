@@ -154,7 +154,7 @@ static bool find_copies(struct tool_record_patch *patch, const struct tool_patch
                                                          count, &choice->inlined) == NULL;
     free(copies);
     if (is_made && marks->count != 0)
-        choice->marks = tool_record_marks_make(marks, &choice->marks_bytes);
+        choice->marks = tool_record_marks_make(&patch->marks, marks, &choice->marks_bytes);
     return is_made;
 }
 

@@ -1,15 +1,61 @@
 #include "tools/record/engines/record_marks.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/command/tool.h"
+
+/* "arg2/s,arg3/s": which values are texts. */
+static bool parse_texts(const char *at, uint32_t *values)
+{
+    do {
+        char *end;
+        unsigned long number = strncmp(at, "arg", 3) == 0 ? strtoul(at + 3, &end, 10) : 0;
+        if (number == 0 || number > TTP_MARK_VALUES_MAX || strncmp(end, "/s", 2) != 0)
+            return false;
+        *values |= UINT32_C(1) << (number - 1);
+        at = end + 2;
+    } while (*at++ == ',');
+    return at[-1] == '\0';
+}
 
 bool tool_parse_marks(const char *text, void *into)
 {
     struct tool_record_marks *marks = into;
     marks->given = true;
-    return text == NULL || tool_parse_pattern(text, &marks->names);
+    const char *at = text != NULL ? strstr(text, "@arg") : NULL;
+    if (at == NULL)
+        return text == NULL || tool_parse_pattern(text, &marks->names);
+    tool_grow((void **)&marks->texts, &marks->text_capacity, marks->text_count + 1,
+              sizeof *marks->texts);
+    struct tool_record_mark_texts *texts = &marks->texts[marks->text_count++];
+    *texts = (struct tool_record_mark_texts){.said = text};
+    char *pattern = tool_copy_text(text, (size_t)(at - text));
+    bool is_fine = parse_texts(at + 1, &texts->values) &&
+                   tool_parse_pattern(pattern, &texts->names) &&
+                   tool_parse_pattern(pattern, &marks->names);
+    free(pattern);
+    return is_fine;
+}
+
+void tool_record_marks_close(struct tool_record_marks *wanted)
+{
+    for (size_t i = 0; i < wanted->text_count; i++)
+        tool_patterns_close(&wanted->texts[i].names);
+    free(wanted->texts);
+    tool_patterns_close(&wanted->names);
+}
+
+/* A number that has room for an address, and is said to be one of a text. */
+static void set_texts(const struct tool_record_marks *wanted, const char *name,
+                      struct ttp_mark_value *values, uint32_t count)
+{
+    for (size_t i = 0; i < wanted->text_count; i++)
+        for (uint32_t k = 0; k < count && tool_patterns_match(&wanted->texts[i].names, name); k++)
+            if ((wanted->texts[i].values >> k & 1) != 0 && values[k].size_bytes == 8 &&
+                values[k].type != TTAPE_VALUE_FLOAT)
+                values[k].type = TTAPE_VALUE_STRING;
 }
 
 void tool_record_mark_name(const struct tool_mark *mark, char name[TOOL_MARK_NAME_MAX])
@@ -51,7 +97,8 @@ void tool_record_marks_places(const struct tool_marks *found, struct tool_patch_
             (struct tool_patch_copy){.entry = found->items[i].address, .is_mark = true};
 }
 
-struct ttp_marks_head *tool_record_marks_make(const struct tool_marks *found, size_t *size_bytes)
+struct ttp_marks_head *tool_record_marks_make(const struct tool_record_marks *wanted,
+                                              const struct tool_marks *found, size_t *size_bytes)
 {
     struct ttp_mark_value values[TTP_MARK_VALUES_MAX];
     char name[TOOL_MARK_NAME_MAX];
@@ -73,6 +120,7 @@ struct ttp_marks_head *tool_record_marks_make(const struct tool_marks *found, si
         row.semaphore = found->items[i].semaphore;
         row.value_count = (uint8_t)tool_marks_values(found, &found->items[i], values);
         tool_record_mark_name(&found->items[i], name);
+        set_texts(wanted, name, values, row.value_count);
         memcpy(value_at + row.first * sizeof *values, values, row.value_count * sizeof *values);
         memcpy(row_at + i * sizeof row, &row, sizeof row);
         memcpy(name_at + row.name, name, strlen(name) + 1);

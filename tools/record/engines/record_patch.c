@@ -264,6 +264,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     patch->choice = ttp_chosen_number(patch->choice, patch->inlined ? "inlined" : "");
     patch->choice = ttp_chosen_number(patch->choice, patch->marks.given ? "marks" : "");
     patch->choice = go_on(patch->choice, &patch->marks.names);
+    for (size_t i = 0; i < patch->marks.text_count; i++)
+        patch->choice = ttp_chosen_number(patch->choice, patch->marks.texts[i].said);
     patch->choice ^= patch->values.number;
     patch->choice |= 1; /* 0 is none */
     patch->symbols = tool_symbols_make(&symbols);
@@ -338,7 +340,7 @@ void tool_record_patch_close(struct tool_record_patch *patch)
         remove_passing(patch);
     tool_record_rules_close(&patch->rules);
     tool_patterns_close(&patch->called);
-    tool_patterns_close(&patch->marks.names);
+    tool_record_marks_close(&patch->marks);
     tool_symbols_close(patch->symbols);
     if (tool_record_patch_is_given(patch))
         tool_record_copies_close(&patch->copies);
