@@ -13,11 +13,12 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 8u
+#define TTP_AGENT_VERSION 9u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
-#define TTP_AGENT_AREAS   8u     /* of stubs */
+#define TTP_AGENT_AREAS   32u    /* of stubs */
+#define TTP_AGENT_LATER   24u    /* times that libraries have come later */
 #define TTP_AGENT_MODULES 256u   /* that are changed */
 #define TTP_AGENT_THREADS 64u    /* that are named */
 #define TTP_AGENT_PAGE    4096u
@@ -72,6 +73,12 @@ struct ttp_agent_module {
     uint64_t calls, calls_bytes;  /* stubs of its system calls, with the page in front; 0: none */
 };
 
+/* Changes of modules that came later, in a room of their own: those of each list are sorted. */
+struct ttp_agent_later {
+    uint64_t changes;
+    uint32_t change_count, first_module, module_count, reserved;
+};
+
 /* What the attaching process fills in before the agent begins, and what the agent says then. */
 struct ttp_agent_shared {
     uint64_t region, region_bytes;
@@ -89,7 +96,9 @@ struct ttp_agent_shared {
     uint64_t image;
     uint64_t libc_low, libc_high;
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
-    struct ttp_agent_module modules[TTP_AGENT_MODULES]; /* sorted; the rest is zero */
+    struct ttp_agent_module modules[TTP_AGENT_MODULES]; /* each list's sorted; the rest is zero */
+    struct ttp_agent_later later[TTP_AGENT_LATER];
+    uint32_t module_count, later_count; /* of the first list, those in `changes`; of the others */
     uint64_t frame;                       /* of registers, as the kernel restores them */
     uint64_t next_state;                  /* counted by the agent */
     uint32_t threads[TTP_AGENT_THREADS];  /* only these, */

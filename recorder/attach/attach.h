@@ -32,6 +32,9 @@ struct ttp_attach_options {
     /* The plan of a module, for stacks (ttape_trace_options.plan); at last with NULL. NULL: no call
      * that is open is known. */
     const void *(*rows)(void *context, const char *module_path, size_t *size_bytes);
+    /* Of a library that is loaded later: its patch plan, and what is chosen; NULL: none. Asked
+     * in ttp_attach_follow. NULL: no function of such a one is patched. */
+    const void *(*patch)(void *context, const char *module_path, const void **chosen);
     void *context;
 };
 
@@ -46,7 +49,8 @@ struct ttp_attach_counts {
     uint32_t open_calls;        /* at the attach */
     uint32_t sites, sites_left; /* of system calls: patched, not */
     uint64_t longest_ns;        /* of all stops */
-    uint32_t loaded;            /* libraries, meanwhile: nothing of them was recorded */
+    uint32_t followed;          /* libraries that were loaded meanwhile, and patched */
+    uint32_t loaded;            /* others: nothing of them was recorded */
     uint32_t children;          /* forked meanwhile, and put back as well */
     bool is_left;               /* the segment stays: somebody may be inside */
     bool has_ended;             /* the process, before */
@@ -58,6 +62,8 @@ ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_o
                               struct ttp_attach_counts *counts, ttape_error *err);
 /* Whether the process has ended, or does what ends attaching. */
 bool ttp_attach_is_over(struct ttp_attach *attach);
+/* Libraries that have been loaded since are patched as well, once a second at most. */
+void ttp_attach_follow(struct ttp_attach *attach);
 /* Puts everything back; the handle is freed. Failures are those of a process that runs on with
  * what could not be put back: err says what. */
 ttape_status ttp_attach_end(struct ttp_attach *attach, struct ttp_attach_counts *counts,

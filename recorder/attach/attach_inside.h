@@ -15,6 +15,8 @@
  *     attach_open.c     calls that were open before
  *     attach_leave.c    all is put back
  *     attach_wishes.c   which modules are looked at
+ *     attach_change.c   stubs and jumps, in stops
+ *     attach_later.c    modules that are loaded later
  *     attach_told.c     what the recording is told of the process
  *     attach_process.c  the order of it all
  *
@@ -238,6 +240,7 @@ struct ttp_target_look {
     const struct ttp_maps *maps;
     const uint64_t *chosen_calls; /* bits of system calls; NULL: none is recorded */
     bool minds_faults, has_shadow_stack;
+    bool is_later; /* any module may be left out */
 };
 const char *ttp_windows_open(struct ttp_windows *windows, const struct ttp_attach_wish *wish,
                              const struct ttp_target_look *look, const struct ttp_elf_view *elf,
@@ -351,12 +354,19 @@ struct ttp_targets {
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     uint32_t cluster_count;
     const uint64_t *chosen_calls; /* as ttp_target_look has them */
+    /* Of those that come later: areas and modules before them; else 0. */
+    uint32_t first_area, first_module;
+    uint64_t changes_room; /* behind the first cluster's stubs, for the list of changes */
+    bool is_answered;      /* unwinders, by those that came first */
 };
 /* Refused only where the first one is. */
 ttape_status ttp_targets_open(struct ttp_targets *targets, const struct ttp_target_look *look,
                               const struct ttp_attach_wish *wishes, size_t count, ttape_error *err);
 void ttp_targets_close(struct ttp_targets *targets);
 uint32_t ttp_targets_changes(const struct ttp_targets *targets); /* at most */
+/* Of modules that come later: where in the segment they are listed. */
+void ttp_targets_come_later(struct ttp_targets *targets, uint32_t first_area,
+                            uint32_t first_module);
 bool ttp_targets_have_values(const struct ttp_targets *targets, bool of_called_only);
 void ttp_targets_name(const struct ttp_targets *targets, const struct ttp_maps *maps,
                       struct ttp_agent_module *modules);
@@ -368,16 +378,19 @@ const char *ttp_targets_map(struct ttp_targets *targets, uint32_t cluster,
                             const struct ttp_maps *maps, const struct ttp_segment *segment,
                             struct ttp_stop *stop, const struct ttp_call_places *places);
 void ttp_targets_place(struct ttp_targets *targets, const struct ttp_segment *segment);
-/* Stubs, and the list of changes; `modules`: as they were named. */
+/* Stubs, and the list of changes, by which they are known for those of `shared`, that has their
+ * names. */
 const char *ttp_targets_fill(struct ttp_targets *targets, const struct ttp_segment *segment,
-                             struct ttp_agent_module *modules, int memory);
+                             struct ttp_agent_shared *shared, int memory);
 /* Which jumps are left for now, as somebody is there; *busy: of how many functions. */
 void ttp_targets_mark(struct ttp_targets *targets, const struct ttp_points *points, uint32_t *busy);
 /* The others. False: the code is not as it was, or cannot be written. */
 bool ttp_targets_change(struct ttp_targets *targets, int memory);
 /* Whether system calls are recorded, and unwinders cannot be told of stubs. */
 bool ttp_targets_lack_answers(const struct ttp_targets *targets);
-void ttp_targets_count(const struct ttp_targets *targets, struct ttp_attach_counts *counts);
+/* Adds them; `busy` as it was said last. */
+void ttp_targets_count(const struct ttp_targets *targets, uint32_t busy,
+                       struct ttp_attach_counts *counts);
 
 /* -- attach_leave.c -- */
 

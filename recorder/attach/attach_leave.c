@@ -39,7 +39,10 @@ struct leaving {
     uint64_t shared_at; /* of struct ttp_agent_shared */
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     struct ttp_agent_module modules[TTP_AGENT_MODULES];
-    struct ttp_changes changes;
+    struct ttp_agent_later lists[1 + TTP_AGENT_LATER];
+    uint32_t list_count;
+    struct ttp_change *all;     /* of these, one behind the other */
+    struct ttp_changes changes; /* of modules that are there, sorted */
     struct ttp_call_places places;
     struct ttp_maps maps;
 };
@@ -51,38 +54,80 @@ static bool call(struct ttp_stop *stop, const struct leaving *l, long number, ui
     return ttp_call(stop, &l->places, &called) && called.result == 0;
 }
 
+static int compare_changes(const void *a, const void *b)
+{
+    const struct ttp_change *x = a, *y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* The lists, one behind the other, and all of them as one that is sorted. */
+static bool read_lists(struct leaving *l, int memory)
+{
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < l->list_count; i++) {
+        const struct ttp_agent_later *list = &l->lists[i];
+        if (!ttp_memory_read(memory, list->changes, l->all + done,
+                             list->change_count * sizeof *l->all))
+            return false;
+        done += list->change_count;
+    }
+    memcpy(l->changes.list, l->all, done * sizeof *l->all);
+    l->changes.count = done;
+    qsort(l->changes.list, done, sizeof *l->changes.list, compare_changes);
+    return true;
+}
+
 static bool read_changes(struct leaving *l, int memory)
 {
     struct ttp_agent_shared shared;
     struct ttp_agent_head head;
-    uint64_t at = l->segment->at;
+    uint64_t at = l->segment->at, count = 0;
     if (!ttp_memory_read(memory, at, &head, sizeof head) || head.magic != TTP_AGENT_MAGIC ||
         !ttp_memory_read(memory, at + head.shared, &shared, sizeof shared) ||
-        shared.change_count > CHANGES_MOST)
+        shared.later_count > TTP_AGENT_LATER)
         return false;
     l->shared_at = at + head.shared;
     memcpy(l->areas, shared.areas, sizeof l->areas);
     memcpy(l->modules, shared.modules, sizeof l->modules);
-    l->changes.list = calloc((size_t)shared.change_count + 1, sizeof *l->changes.list);
-    l->changes.count = shared.change_count;
-    return l->changes.list != NULL &&
-           ttp_memory_read(memory, shared.changes, l->changes.list,
-                           shared.change_count * sizeof *l->changes.list);
+    l->lists[0] = (struct ttp_agent_later){.changes = shared.changes,
+                                           .change_count = shared.change_count,
+                                           .module_count = shared.module_count};
+    memcpy(l->lists + 1, shared.later, sizeof shared.later);
+    l->list_count = 1 + shared.later_count;
+    for (uint32_t i = 0; i < l->list_count; i++)
+        count += l->lists[i].change_count;
+    if (count > CHANGES_MOST)
+        return false;
+    l->all = calloc(count + 1, sizeof *l->all);
+    l->changes.list = calloc(count + 1, sizeof *l->changes.list);
+    return l->all != NULL && l->changes.list != NULL && read_lists(l, memory);
+}
+
+/* Of one list, that is [change, end) of all. */
+static void keep_loaded(struct leaving *l, const struct ttp_agent_later *list, uint32_t change,
+                        uint32_t end)
+{
+    for (uint32_t i = 0; i < list->module_count && i + list->first_module < TTP_AGENT_MODULES;
+         i++) {
+        const struct ttp_agent_module *module = &l->modules[list->first_module + i];
+        const struct ttp_map *map = ttp_maps_at(&l->maps, module->low);
+        bool is_there = map != NULL && map->inode == module->inode && map->device == module->device;
+        for (; change < end && l->all[change].at < module->high; change++)
+            if (is_there)
+                l->changes.list[l->changes.count++] = l->all[change];
+    }
 }
 
 /* What was changed in a module that has been unloaded is gone with it, whatever lies there now. */
 static void forget_unloaded(struct leaving *l)
 {
-    uint32_t kept = 0, change = 0;
-    for (uint32_t i = 0; i < TTP_AGENT_MODULES && l->modules[i].high != 0; i++) {
-        const struct ttp_agent_module *module = &l->modules[i];
-        const struct ttp_map *map = ttp_maps_at(&l->maps, module->low);
-        bool is_there = map != NULL && map->inode == module->inode && map->device == module->device;
-        for (; change < l->changes.count && l->changes.list[change].at < module->high; change++)
-            if (is_there)
-                l->changes.list[kept++] = l->changes.list[change];
+    uint32_t change = 0;
+    l->changes.count = 0;
+    for (uint32_t i = 0; i < l->list_count; i++) {
+        keep_loaded(l, &l->lists[i], change, change + l->lists[i].change_count);
+        change += l->lists[i].change_count;
     }
-    l->changes.count = kept;
+    qsort(l->changes.list, l->changes.count, sizeof *l->changes.list, compare_changes);
 }
 
 /* Whether these pages are in memory as they are in the file. */
@@ -369,6 +414,7 @@ ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *se
         left = steps_left(&l);
     }
     ttp_maps_free(&l.maps);
+    free(l.all);
     free(l.changes.list);
     return status;
 }

@@ -19,40 +19,14 @@
 #include <unistd.h>
 
 #include "recorder/arena/arena.h"
-#include "recorder/attach/attach_inside.h"
+#include "recorder/attach/attach_handle.h"
 #include "recorder/attach/attach_told.h"
 
-#define ROUNDS     4u /* of stops for functions that somebody is inside */
-#define PAUSE_NS   1000000
 #define PATH_BYTES 4096u
 #define FAULT_SIGNALS                                                                              \
     (UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(1) << 7 | UINT64_C(1) << 10) /* ILL .. SEGV */
 
-struct ttp_attach {
-    struct ttp_attach_options options;
-    struct ttp_attach_counts *counts;
-    struct ttp_outside outside;
-    struct ttp_agent_shared *shared;
-    struct ttp_maps maps;
-    struct ttp_wishes wishes;
-    struct ttp_targets targets;
-    struct ttp_segment segment;
-    struct ttp_call_places places;
-    struct ttp_traced_modules modules; /* for stacks */
-    struct ttp_traced_plans plans;
-    struct ttp_thread_name names[TTP_AGENT_KNOWN]; /* of threads that were there before the stop */
-    uint32_t name_count;
-    struct stat arena, program;
-    uint64_t caught; /* signals of faults that the program had handlers for */
-    uint32_t area;   /* of stubs, that is mapped now */
-    bool is_mapped, is_retried;
-};
-
 static const char no_place[] = "its code has no place from which a system call can be made";
-
-static const char no_answers[] =
-    "its C library cannot tell unwinders of what its system calls go through (glibc from 2.35 on "
-    "can): tracetape syscalls --attach records them by ptrace";
 
 static uint64_t caught_faults(const char *status)
 {
@@ -75,14 +49,14 @@ static bool look_at_program(uint32_t pid, struct stat *about)
     return stat(path, about) == 0;
 }
 
-static void count_stop(struct ttp_attach *a, struct ttp_stop *stop)
+void ttp_attach_count_stop(struct ttp_attach *a, struct ttp_stop *stop)
 {
     uint64_t took = ttp_stop_end(stop);
     a->counts->stops++;
     a->counts->longest_ns = took > a->counts->longest_ns ? took : a->counts->longest_ns;
 }
 
-static ttape_status refuse_process(const struct ttp_attach *a, const char *why, ttape_error *err)
+ttape_status ttp_attach_refuse_it(const struct ttp_attach *a, const char *why, ttape_error *err)
 {
     return ttp_attach_refuse(err, a->options.pid, "%s", why);
 }
@@ -95,7 +69,8 @@ static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
     struct ttp_segment left;
     for (size_t i = 0; i < a->maps.count; i++)
         if (strstr(a->maps.list[i].path, "/libtracetape-rt.so") != NULL)
-            return refuse_process(a, "it is recorded already, or was started for recording", err);
+            return ttp_attach_refuse_it(a, "it is recorded already, or was started for recording",
+                                        err);
     while (ttp_segment_find(&left, a->shared, &a->maps, memory)) {
         struct ttp_leaving leaving = {.pid = a->options.pid};
         if (a->shared->region == 0) { /* it has just begun, or the recorder was killed just then */
@@ -103,17 +78,18 @@ static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
             (void)ttp_segment_find(&left, a->shared, &a->maps, memory);
         }
         if (ttp_segment_is_used(a->shared, memory))
-            return refuse_process(a, "another recorder is attached to it", err);
+            return ttp_attach_refuse_it(a, "another recorder is attached to it", err);
         TTP_TRY(ttp_leave(&leaving, &left, err));
         ttp_maps_free(&a->maps);
         if (!leaving.is_unmapped || !ttp_maps_read(&a->maps, a->options.pid))
-            return refuse_process(a, "what an earlier recorder left in it cannot be put back", err);
+            return ttp_attach_refuse_it(a, "what an earlier recorder left in it cannot be put back",
+                                        err);
     }
     *a->shared = (struct ttp_agent_shared){0};
     return TTAPE_OK;
 }
 
-static const uint64_t *chosen_calls_of(const struct ttp_attach *a)
+const uint64_t *ttp_attach_chosen_calls(const struct ttp_attach *a)
 {
     const struct ttp_arena_head *head = a->outside.head;
     return (head->call_flags & TTP_CALLS_ON) != 0 ? head->chosen_calls : NULL;
@@ -124,11 +100,12 @@ static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *
     char *status = ttp_look_read(a->options.pid, "status");
     a->caught = status == NULL ? FAULT_SIGNALS : caught_faults(status);
     bool pushes_nothing = status == NULL || has_shadow_stack(status);
+    a->has_shadow_stack = pushes_nothing;
     free(status);
     (void)look_at_program(a->options.pid, &a->program);
-    const uint64_t *chosen_calls = chosen_calls_of(a);
+    const uint64_t *chosen_calls = ttp_attach_chosen_calls(a);
     if (chosen_calls != NULL && pushes_nothing)
-        return refuse_process(a, "it has a shadow stack: --syscalls is not for that", err);
+        return ttp_attach_refuse_it(a, "it has a shadow stack: --syscalls is not for that", err);
     if (!ttp_wishes_make(&a->wishes, &a->options, &a->modules, chosen_calls != NULL))
         return ttp_fail_memory(err);
     const struct ttp_target_look look = {.pid = a->options.pid,
@@ -138,8 +115,9 @@ static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *
                                          .minds_faults = a->caught != 0,
                                          .has_shadow_stack = pushes_nothing};
     TTP_TRY(ttp_targets_open(&a->targets, &look, a->wishes.list, a->wishes.count, err));
-    return ttp_call_places_find(&a->places, &a->maps, memory) ? TTAPE_OK
-                                                              : refuse_process(a, no_place, err);
+    return ttp_call_places_find(&a->places, &a->maps, memory)
+               ? TTAPE_OK
+               : ttp_attach_refuse_it(a, no_place, err);
 }
 
 /* How stacks are walked, by module. */
@@ -159,7 +137,7 @@ static ttape_status look(struct ttp_attach *a, ttape_error *err)
     if (memory < 0 || !ttp_maps_read(&a->maps, a->options.pid)) {
         if (memory >= 0)
             (void)close(memory);
-        return refuse_process(
+        return ttp_attach_refuse_it(
             a, "the kernel does not let us look into it (it has more rights than we)", err);
     }
     ttape_status status = adopt(a, memory, err);
@@ -189,13 +167,13 @@ static bool has_named(const struct ttp_attach *a, const struct ttp_stop *stop)
     return false;
 }
 
-static bool look_at_maps(struct ttp_attach *a)
+bool ttp_attach_look_at_maps(struct ttp_attach *a)
 {
     ttp_maps_free(&a->maps);
     return ttp_maps_read(&a->maps, a->options.pid);
 }
 
-static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
+void ttp_attach_note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
 {
     struct ttp_agent_shared *shared = a->shared;
     struct ttp_agent_known first = {0}; /* whose stream has begun */
@@ -266,6 +244,7 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     shared->libc_low = libc->start;
     shared->libc_high = libc->end - sizeof(uint64_t);
     shared->result = TTP_AGENT_NOT_YET;
+    shared->module_count = (uint32_t)a->targets.count;
     shared->thread_count = (uint32_t)a->options.thread_count;
     for (size_t i = 0; i < a->options.thread_count && i < TTP_AGENT_THREADS; i++)
         shared->threads[i] = a->options.threads[i];
@@ -295,7 +274,7 @@ static const char *map_segment(struct ttp_attach *a, struct ttp_stop *stop)
         return "there is no room near its code";
     tell_places(a, stop);
     ttp_targets_name(&a->targets, &a->maps, a->shared->modules);
-    note_threads(a, stop);
+    ttp_attach_note_threads(a, stop);
     why = ttp_segment_map(&a->segment, stop, &a->places, a->shared);
     a->is_mapped = why == NULL;
     return why;
@@ -311,9 +290,9 @@ static const char *begin_agent(struct ttp_attach *a, struct ttp_stop *stop)
     return ttp_segment_begin(&a->segment, stop);
 }
 
-static const char *map_area(struct ttp_attach *a, struct ttp_stop *stop)
+const char *ttp_attach_map_area(struct ttp_attach *a, struct ttp_stop *stop)
 {
-    return ttp_targets_map(&a->targets, a->area, &a->maps, &a->segment, stop, &a->places);
+    return ttp_targets_map(a->now, a->area, &a->maps, &a->segment, stop, &a->places);
 }
 
 /* One step while it stands still. */
@@ -324,22 +303,22 @@ static ttape_status stop_for(struct ttp_attach *a,
     struct ttp_stop stop;
     TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
     const char *why = do_it(a, &stop);
-    count_stop(a, &stop);
+    ttp_attach_count_stop(a, &stop);
     a->is_retried = why == ttp_segment_no_room;
-    return why == NULL ? TTAPE_OK : refuse_process(a, why, err);
+    return why == NULL ? TTAPE_OK : ttp_attach_refuse_it(a, why, err);
 }
 
 /* Where it has room, and a place for calls, is looked for while it runs: that may take longer than
  * all that is done then. */
-static ttape_status stop_where_room(struct ttp_attach *a,
-                                    const char *(*map)(struct ttp_attach *, struct ttp_stop *),
-                                    ttape_error *err)
+ttape_status ttp_attach_stop_where_room(struct ttp_attach *a,
+                                        const char *(*map)(struct ttp_attach *, struct ttp_stop *),
+                                        ttape_error *err)
 {
     ttape_status status = TTAPE_OK;
     a->is_retried = true;
-    for (uint32_t round = 0; round < ROUNDS && a->is_retried; round++) {
-        if (!look_at_maps(a))
-            return refuse_process(a, "its mappings cannot be read", err);
+    for (uint32_t round = 0; round < TTP_ATTACH_ROUNDS && a->is_retried; round++) {
+        if (!ttp_attach_look_at_maps(a))
+            return ttp_attach_refuse_it(a, "its mappings cannot be read", err);
         a->name_count = ttp_threads_names(a->names, a->options.pid);
         status = stop_for(a, map, err);
     }
@@ -348,125 +327,27 @@ static ttape_status stop_where_room(struct ttp_attach *a,
 
 /* ---- between the stops ---- */
 
-static const char *put_in(struct ttp_attach *a, const char *(*put)(struct ttp_attach *, int memory))
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(a->options.pid));
-    int memory = open(path, O_RDWR | O_CLOEXEC);
-    const char *why = memory < 0 ? "its memory cannot be written to" : put(a, memory);
-    if (memory >= 0)
-        (void)close(memory);
-    return why;
-}
-
 static const char *put_agent(struct ttp_attach *a, int memory)
 {
     return ttp_segment_put(&a->segment, memory, a->shared);
 }
 
-static const char *put_stubs(struct ttp_attach *a, int memory)
-{
-    return ttp_targets_fill(&a->targets, &a->segment, a->shared->modules, memory);
-}
-
 static ttape_status make_segment(struct ttp_attach *a, ttape_error *err)
 {
-    TTP_TRY(stop_where_room(a, map_segment, err));
+    TTP_TRY(ttp_attach_stop_where_room(a, map_segment, err));
     begin_image(a);
     tell_constants(a);
-    const char *why = put_in(a, put_agent);
+    const char *why = ttp_attach_put(a, put_agent);
     if (why != NULL)
-        return refuse_process(a, why, err);
+        return ttp_attach_refuse_it(a, why, err);
     TTP_TRY(stop_for(a, open_segment, err));
     TTP_TRY(stop_for(a, begin_agent, err));
+    a->now = &a->targets;
     for (a->area = 1; a->area < a->targets.cluster_count; a->area++)
-        TTP_TRY(stop_where_room(a, map_area, err));
+        TTP_TRY(ttp_attach_stop_where_room(a, ttp_attach_map_area, err));
     ttp_targets_place(&a->targets, &a->segment);
-    return TTAPE_OK;
-}
-
-/* ---- the jumps ---- */
-
-/* What is open, before the first jump is there: the agent is told of all threads anew. */
-static bool tell_open_calls(struct ttp_attach *a, struct ttp_stop *stop)
-{
-    struct ttp_agent_shared *shared = a->shared;
-    const struct ttp_open_calls open = {.targets = &a->targets,
-                                        .modules = &a->modules,
-                                        .stop = stop,
-                                        .outside = &a->outside,
-                                        .image = shared->image};
-    uint64_t at = a->segment.at + ttp_agent_image_head()->shared;
-    struct ttp_agent_call *calls = calloc(TTP_AGENT_CALLS, sizeof *calls);
-    if (calls == NULL)
-        return false;
-    if (shared->memory_at != 0) /* no stack may be read that is another one by now */
-        (void)look_at_maps(a);
-    note_threads(a, stop);
-    a->counts->open_calls = ttp_open_calls_tell(&open, shared->known, shared->known_count, calls);
-    bool is_told =
-        ttp_memory_write(stop->memory, a->segment.at + a->segment.calls, calls,
-                         a->counts->open_calls * sizeof *calls) &&
-        ttp_memory_write(stop->memory, at + offsetof(struct ttp_agent_shared, known), shared->known,
-                         shared->known_count * sizeof *shared->known) &&
-        ttp_memory_write(stop->memory, at + offsetof(struct ttp_agent_shared, known_count),
-                         &shared->known_count, sizeof shared->known_count);
-    free(calls);
-    return is_told;
-}
-
-static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool is_first)
-{
-    struct ttp_points points = {.targets = &a->targets};
-    ttp_calls_move(&a->targets, stop);
-    bool is_known = ttp_points_find(&points, stop, &a->maps);
-    if (!is_known) /* a stack that is new */
-        is_known = look_at_maps(a) && ttp_points_find(&points, stop, &a->maps);
-    if (is_known)
-        ttp_targets_mark(&a->targets, &points, &a->counts->busy);
-    ttp_points_free(&points);
-    if (!is_known)
-        return "a thread's stack cannot be read";
-    ttp_calls_settle(stop);
-    if (is_first && !tell_open_calls(a, stop))
-        return "its memory cannot be written to";
-    return ttp_calls_go(stop) && ttp_targets_change(&a->targets, stop->memory)
-               ? NULL
-               : "its code cannot be written to, or has just changed";
-}
-
-static ttape_status stop_second(struct ttp_attach *a, ttape_error *err)
-{
-    const struct timespec pause = {0, PAUSE_NS};
-    a->counts->busy = 1;
-    for (uint32_t round = 0; round < ROUNDS && a->counts->busy != 0; round++) {
-        struct ttp_stop stop;
-        if (round != 0)
-            (void)nanosleep(&pause, NULL);
-        TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
-        const char *why = change_code(a, &stop, round == 0);
-        count_stop(a, &stop);
-        if (why != NULL)
-            return refuse_process(a, why, err);
-    }
-    return TTAPE_OK;
-}
-
-static ttape_status apply(struct ttp_attach *a, ttape_error *err)
-{
-    const char *why = put_in(a, put_stubs);
-    if (why != NULL)
-        return refuse_process(a, why, err);
-    a->name_count = ttp_threads_names(a->names, a->options.pid);
-    TTP_TRY(stop_second(a, err));
-    ttp_targets_count(&a->targets, a->counts);
-    if (ttp_targets_lack_answers(&a->targets))
-        return refuse_process(a, no_answers, err);
-    if (a->targets.chosen_calls == NULL)
-        return TTAPE_OK;
-    a->outside.head->seen_sites += a->counts->sites;
-    a->outside.head->unseen_sites += a->counts->sites_left;
-    a->outside.head->unseen_modules += a->wishes.left;
+    a->area_count = a->targets.cluster_count;
+    a->module_count = (uint32_t)a->targets.count;
     return TTAPE_OK;
 }
 
@@ -481,6 +362,7 @@ static void close_handle(struct ttp_attach *a)
         (void)a->options.rows(a->options.context, NULL, NULL);
     ttp_maps_free(&a->maps);
     ttp_targets_close(&a->targets);
+    ttp_later_close(a);
     ttp_wishes_free(&a->wishes);
     free(a->shared);
     free(a);
@@ -509,16 +391,17 @@ ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_o
     if (status == TTAPE_OK && stat(options->arena, &a->arena) != 0)
         status = ttp_fail_plain(err, TTAPE_E_IO, "cannot look at '%s'", options->arena);
     if (status == TTAPE_OK && a->outside.head->clock != TTP_CLOCK_TSC)
-        status = refuse_process(a,
-                                "it can be recorded with the time stamp counter only, which this "
-                                "machine or --clock does not have",
-                                err);
+        status =
+            ttp_attach_refuse_it(a,
+                                 "it can be recorded with the time stamp counter only, which this "
+                                 "machine or --clock does not have",
+                                 err);
     if (status == TTAPE_OK)
         status = look(a, err);
     if (status == TTAPE_OK)
         status = make_segment(a, err);
     if (status == TTAPE_OK)
-        status = apply(a, err);
+        status = ttp_attach_change(a, err);
     if (status != TTAPE_OK && a->is_mapped) {
         struct ttp_leaving leaving = {.pid = options->pid};
         (void)ttp_leave(&leaving, &a->segment, NULL);
@@ -564,7 +447,8 @@ ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *coun
     a->counts = counts;
     ttp_arena_note_off(a->outside.head, ttp_outside_clock(&a->outside));
     __atomic_store_n(&a->outside.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELAXED);
-    counts->loaded = ttp_wishes_loaded(&a->modules, a->options.pid);
+    uint32_t loaded = ttp_wishes_loaded(&a->modules, a->options.pid);
+    counts->loaded = loaded > counts->followed ? loaded - counts->followed : 0;
     ttape_status status = ttp_leave(&leaving, &a->segment, err);
     note_leaving(counts, &leaving);
     counts->has_ended = leaving.is_gone;

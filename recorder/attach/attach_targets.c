@@ -126,7 +126,8 @@ ttape_status ttp_targets_open(struct ttp_targets *t, const struct ttp_target_loo
         }
         close_target(target);
         t->left++;
-        if (i == 0) { /* what the executable is refused for is no smaller elsewhere */
+        if (i == 0 &&
+            !look->is_later) { /* what the executable is refused for is no smaller elsewhere */
             if (err != NULL)
                 *err = first;
             return status;
@@ -145,7 +146,8 @@ const char *ttp_targets_map(struct ttp_targets *t, uint32_t cluster, const struc
     const struct ttp_cluster *c = &t->clusters[cluster];
     struct ttp_agent_area *area = &t->areas[cluster];
     uint64_t said_at = segment->at + ttp_agent_image_head()->shared +
-                       offsetof(struct ttp_agent_shared, areas) + cluster * sizeof *area;
+                       offsetof(struct ttp_agent_shared, areas) +
+                       (t->first_area + cluster) * sizeof *area;
     *area = (struct ttp_agent_area){ttp_maps_place(maps, c->low, c->high, c->bytes), c->bytes};
     if (area->at == 0)
         return "there is no room near the code of its libraries";
@@ -167,7 +169,8 @@ const char *ttp_targets_map(struct ttp_targets *t, uint32_t cluster, const struc
 
 void ttp_targets_place(struct ttp_targets *t, const struct ttp_segment *segment)
 {
-    t->areas[0] = (struct ttp_agent_area){segment->at + segment->area, t->clusters[0].bytes};
+    if (t->first_area == 0)
+        t->areas[0] = (struct ttp_agent_area){segment->at + segment->area, t->clusters[0].bytes};
     for (size_t i = 0; i < t->count; i++)
         t->list[i].area_at = t->areas[t->list[i].cluster].at + t->list[i].area;
 }
@@ -182,12 +185,17 @@ static bool put_target(struct ttp_target *target, int memory, uint64_t changes_a
                             w->changes.count * sizeof *w->changes.list);
 }
 
-/* Where the stubs of their system calls are. */
-static bool tell_calls(const struct ttp_targets *t, const struct ttp_segment *segment,
-                       struct ttp_agent_module *modules, int memory)
+static uint64_t shared_at(const struct ttp_segment *segment, size_t distance)
 {
-    uint64_t at =
-        segment->at + ttp_agent_image_head()->shared + offsetof(struct ttp_agent_shared, modules);
+    return segment->at + ttp_agent_image_head()->shared + distance;
+}
+
+/* Modules, with where the stubs of their system calls are: before anything is listed of them. */
+static bool tell_modules(const struct ttp_targets *t, const struct ttp_segment *segment,
+                         struct ttp_agent_shared *shared, int memory)
+{
+    struct ttp_agent_module *modules = shared->modules + t->first_module;
+    size_t at = offsetof(struct ttp_agent_shared, modules) + t->first_module * sizeof *modules;
     for (size_t i = 0; i < t->count; i++) {
         const struct ttp_windows *w = &t->list[i].windows;
         if (w->calls == NULL)
@@ -195,16 +203,35 @@ static bool tell_calls(const struct ttp_targets *t, const struct ttp_segment *se
         modules[i].calls = t->list[i].area_at + w->calls_at;
         modules[i].calls_bytes = w->area_bytes - w->calls_at;
     }
-    return ttp_memory_write(memory, at, modules, t->count * sizeof *modules);
+    return ttp_memory_write(memory, shared_at(segment, at), modules, t->count * sizeof *modules);
+}
+
+/* The first list is there from the beginning, and empty; others count when they are whole. */
+static bool tell_list(const struct ttp_targets *t, const struct ttp_segment *segment,
+                      struct ttp_agent_shared *shared, uint32_t count, int memory)
+{
+    struct ttp_agent_later later = {.changes = t->areas[0].at + t->changes_room,
+                                    .change_count = count,
+                                    .first_module = t->first_module,
+                                    .module_count = (uint32_t)t->count};
+    size_t at = offsetof(struct ttp_agent_shared, later) + shared->later_count * sizeof later;
+    if (t->first_area == 0)
+        return ttp_memory_write(memory,
+                                shared_at(segment, offsetof(struct ttp_agent_shared, change_count)),
+                                &count, sizeof count);
+    shared->later_count++;
+    return ttp_memory_write(memory, shared_at(segment, at), &later, sizeof later) &&
+           ttp_memory_write(memory,
+                            shared_at(segment, offsetof(struct ttp_agent_shared, later_count)),
+                            &shared->later_count, sizeof shared->later_count);
 }
 
 /* Modules are sorted by address, so all changes are. */
 const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *segment,
-                             struct ttp_agent_module *modules, int memory)
+                             struct ttp_agent_shared *shared, int memory)
 {
-    uint64_t said = segment->at + ttp_agent_image_head()->shared +
-                    offsetof(struct ttp_agent_shared, change_count);
-    uint64_t at = segment->at + segment->changes;
+    uint64_t at =
+        t->first_area == 0 ? segment->at + segment->changes : t->areas[0].at + t->changes_room;
     uint32_t count = 0;
     for (size_t i = 0; i < t->count; i++) {
         struct ttp_target *target = &t->list[i];
@@ -218,10 +245,19 @@ const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *se
     }
     if (count == 0)
         return "none of its functions can be patched";
-    if (!tell_calls(t, segment, modules, memory))
-        return "its memory cannot be written to";
-    return ttp_memory_write(memory, said, &count, sizeof count) ? NULL
-                                                                : "its memory cannot be written to";
+    return tell_modules(t, segment, shared, memory) && tell_list(t, segment, shared, count, memory)
+               ? NULL
+               : "its memory cannot be written to";
+}
+
+void ttp_targets_come_later(struct ttp_targets *t, uint32_t first_area, uint32_t first_module)
+{
+    t->first_area = first_area;
+    t->first_module = first_module;
+    t->is_answered = true;
+    t->changes_room = ttp_page_up(t->clusters[0].bytes);
+    t->clusters[0].bytes =
+        t->changes_room + ttp_page_up(ttp_targets_changes(t) * sizeof(struct ttp_change));
 }
 
 /* ---- the jumps ---- */
@@ -266,7 +302,7 @@ static bool have_answers(const struct ttp_targets *t, bool is_soon)
     for (size_t i = 0; i < t->count; i++)
         if (has_answer(&t->list[i], is_soon))
             return true;
-    return false;
+    return t->is_answered;
 }
 
 bool ttp_targets_lack_answers(const struct ttp_targets *t)
@@ -356,10 +392,9 @@ static void count_sites(const struct ttp_target *target, struct ttp_attach_count
     counts->sites_left += w->call_sites - patched;
 }
 
-void ttp_targets_count(const struct ttp_targets *t, struct ttp_attach_counts *counts)
+void ttp_targets_count(const struct ttp_targets *t, uint32_t busy, struct ttp_attach_counts *counts)
 {
     uint32_t chosen = 0, entries = 0;
-    counts->exits = counts->exits_left = counts->faults = counts->sites = counts->sites_left = 0;
     for (size_t i = 0; i < t->count; i++) {
         const struct ttp_probe_decision *d = &t->list[i].windows.decision;
         uint32_t own = has_answer(&t->list[i], false); /* not for the trace */
@@ -370,8 +405,9 @@ void ttp_targets_count(const struct ttp_targets *t, struct ttp_attach_counts *co
         counts->exits_left += d->exits_left;
         counts->faults += t->list[i].windows.faults;
     }
-    counts->modules = (uint32_t)t->count;
-    counts->modules_left = t->left;
-    counts->functions = entries - counts->busy;
-    counts->functions_left = chosen - entries + counts->busy;
+    counts->modules += (uint32_t)t->count;
+    counts->modules_left += t->left;
+    counts->functions += entries - busy;
+    counts->functions_left += chosen - entries + busy;
+    counts->busy += busy;
 }

@@ -317,6 +317,7 @@ static void fill_attached(const ttape_session *session, ttape_session_result *re
     result->child_count = counts->children;
     result->busy_count = counts->busy;
     result->loaded_count = counts->loaded;
+    result->followed_count = counts->followed;
     result->left_module_count = counts->modules_left;
     result->is_segment_left = counts->is_left;
 }

@@ -99,6 +99,7 @@ static ttape_status attach(ttape_session *session, const struct wishes *wishes, 
                                                .threads = o->threads,
                                                .thread_count = o->thread_count,
                                                .rows = o->plan,
+                                               .patch = o->patch,
                                                .context = o->context};
     TTP_TRY(ttp_attach_begin(&session->attached, &options, &session->attach_counts, err));
     if (session->attach_ns != 0)
@@ -126,7 +127,12 @@ bool ttp_session_is_attach_over(ttape_session *session, const ttape_recording_st
     bool is_late = session->attach_until_ns != 0 && now_ns() >= session->attach_until_ns;
     if (now->stopped || session->is_left || is_late)
         return true;
-    return session->attach_round++ % LOOK_ROUNDS == 0 && ttp_attach_is_over(session->attached);
+    if (session->attach_round++ % LOOK_ROUNDS != 0)
+        return false;
+    bool is_over = ttp_attach_is_over(session->attached);
+    if (!is_over)
+        ttp_attach_follow(session->attached);
+    return is_over;
 }
 
 void ttp_session_detach(ttape_session *session)

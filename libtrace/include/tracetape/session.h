@@ -76,7 +76,8 @@ typedef struct ttape_session_options {
     /* Of TTAPE_ENGINE_IN_PROCESS with pid: the patch plan of a module of the process, and in
      * *chosen which functions of it are patched (NULL: all), both as in a folder of plans
      * (spec/attach.md); valid until the session is closed. Called by start for the executable, then
-     * for each other file that is mapped with code. NULL: nothing of it is patched. */
+     * for each other file that is mapped with code; by rounds for those that are loaded later.
+     * NULL: nothing of it is patched. */
     const void *(*patch)(void *context, const char *module_path, const void **chosen);
     const uint32_t *threads; /* with `patch`: only these of its threads, by the kernel's numbers; */
     size_t thread_count;     /* at most 64; 0: all, and those that it starts */
@@ -109,9 +110,10 @@ typedef struct ttape_session_result {
      * functions that were not patched, as somebody was inside them each time. */
     uint64_t stop_count, longest_stop_ns;
     uint32_t child_count, busy_count;
-    uint32_t loaded_count;      /* libraries that it loaded meanwhile: they are not recorded */
+    uint32_t loaded_count;      /* libraries that it loaded meanwhile, and that are not recorded */
     uint32_t left_module_count; /* modules that were not patched: their code is not as in files */
     bool is_segment_left; /* memory of ours stays in it: nobody could say that it is not used */
+    uint32_t followed_count; /* libraries that it loaded meanwhile, and that were patched then */
 } ttape_session_result;
 
 /* Nothing runs yet. With an engine that traces, the calling process forks here, before it has the

@@ -416,6 +416,19 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
     return status;
 }
 
+void tool_record_join_later(struct tool_record_join *join, struct tool_record_patch *patch,
+                            const char *path)
+{
+    for (char **loaded = patch->loaded; loaded != NULL && *loaded != NULL; loaded++)
+        if (strcmp(*loaded, path) == 0)
+            return;
+    for (size_t i = 0; i < join->count; i++)
+        if (strcmp(join->modules[i].path, path) == 0)
+            return;
+    if (is_own(patch, path))
+        add_library(join, patch, NULL, path);
+}
+
 const void *tool_record_join_plan(const struct tool_record_join *join, const char *module_path,
                                   const void **chosen)
 {
@@ -475,9 +488,12 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
         tool_message("libraries were left out (%u): their code is not as in their files, has no "
                      "place for stubs near it, or 256 others are recorded already",
                      result->left_module_count);
+    if (result->followed_count != 0)
+        tool_message("libraries were loaded meanwhile (%u), and are recorded from then on",
+                     result->followed_count);
     if (result->loaded_count != 0)
-        tool_message("libraries were loaded meanwhile (%u): their functions are not recorded; "
-                     "attach again for them",
+        tool_message("libraries were loaded meanwhile (%u) whose functions are not recorded: none "
+                     "of them is chosen, or they cannot be patched",
                      result->loaded_count);
     if (result->busy_count != 0)
         tool_message("%u functions were left out, as somebody was inside them each time",

@@ -53,6 +53,9 @@ const char *tool_record_join_add(struct tool_record_join *join, struct tool_reco
 /* record_answer.c: marks the function that unwinders ask for code, as threads wait in stubs where
  * system calls are recorded. False: there is none, as before glibc 2.35. */
 bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_patch *patch);
+/* The same where the module was not there at first; nothing is done for those that were. */
+void tool_record_join_later(struct tool_record_join *join, struct tool_record_patch *patch,
+                            const char *path);
 void tool_record_join_close(struct tool_record_join *join);
 /* What is not known of values, in a line, where there may be such. */
 void tool_record_join_say_values(const struct tool_record_join *join);

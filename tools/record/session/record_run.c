@@ -165,10 +165,11 @@ static const void *find_plan(void *context, const char *module_path, size_t *siz
     return given.bytes;
 }
 
-/* Of a process that runs already: it was made ahead. */
+/* Of a process that runs already: it was made ahead, but for what is loaded later. */
 static const void *give_patch(void *context, const char *module_path, const void **chosen)
 {
-    const struct tool_record_session *session = context;
+    struct tool_record_session *session = context;
+    tool_record_join_later(&session->join, &session->patch, module_path);
     return tool_record_join_plan(&session->join, module_path, chosen);
 }
 

@@ -1,0 +1,68 @@
+/* A process that is attached to, as the rooms have it that do it in order: attach_process.c,
+ * attach_change.c, attach_later.c. */
+#ifndef TTP_ATTACH_HANDLE_H
+#define TTP_ATTACH_HANDLE_H
+
+#include <sys/stat.h>
+
+#include "recorder/attach/attach_inside.h"
+
+#define TTP_ATTACH_ROUNDS 4u /* of stops for functions that somebody is inside */
+
+struct ttp_later;
+
+struct ttp_attach {
+    struct ttp_attach_options options;
+    struct ttp_attach_counts *counts;
+    struct ttp_outside outside;
+    struct ttp_agent_shared *shared;
+    struct ttp_maps maps;
+    struct ttp_wishes wishes;
+    struct ttp_targets targets;
+    struct ttp_segment segment;
+    struct ttp_call_places places;
+    struct ttp_traced_modules modules; /* for stacks */
+    struct ttp_traced_plans plans;
+    struct ttp_targets *now; /* which are being changed: targets, or the last of these */
+    struct ttp_later *later[TTP_AGENT_LATER];
+    uint32_t later_count, area_count, module_count;
+    struct ttp_traced_modules seen; /* that were followed, or not: they are not looked at again */
+    size_t waiting_count;           /* that had come at the last look, and wait for the next one */
+    uint64_t looked_ns;
+    uint32_t busy;
+    struct ttp_thread_name names[TTP_AGENT_KNOWN]; /* of threads that were there before the stop */
+    uint32_t name_count;
+    struct stat arena, program;
+    uint64_t caught; /* signals of faults that the program had handlers for */
+    uint32_t area;   /* of stubs, that is mapped now */
+    bool is_mapped, is_retried, has_shadow_stack;
+};
+
+/* -- attach_process.c -- */
+
+ttape_status ttp_attach_refuse_it(const struct ttp_attach *a, const char *why, ttape_error *err);
+void ttp_attach_count_stop(struct ttp_attach *a, struct ttp_stop *stop);
+bool ttp_attach_look_at_maps(struct ttp_attach *a);
+void ttp_attach_note_threads(struct ttp_attach *a, const struct ttp_stop *stop);
+/* Bits of system calls; NULL: none is recorded. */
+const uint64_t *ttp_attach_chosen_calls(const struct ttp_attach *a);
+/* One step while it stands still, tried again where something else was mapped meanwhile. */
+ttape_status ttp_attach_stop_where_room(struct ttp_attach *a,
+                                        const char *(*map)(struct ttp_attach *, struct ttp_stop *),
+                                        ttape_error *err);
+/* The stubs of a->area of those that are being changed get their place. */
+const char *ttp_attach_map_area(struct ttp_attach *a, struct ttp_stop *stop);
+
+/* -- attach_change.c -- */
+
+/* Something is written into its memory while it runs. Returns NULL, or why not. */
+const char *ttp_attach_put(struct ttp_attach *a,
+                           const char *(*put)(struct ttp_attach *a, int memory));
+/* Stubs, the list, jumps: of a->now, which have their places. */
+ttape_status ttp_attach_change(struct ttp_attach *a, ttape_error *err);
+
+/* -- attach_later.c -- */
+
+void ttp_later_close(struct ttp_attach *a);
+
+#endif
