@@ -13,6 +13,7 @@ import tempfile
 import setting
 
 FEW = ("--new-calls", "0", "--memory", "32M")
+ENOUGH = ("--memory", "64M")  # what is not there is looked for until all of it is full
 OPERATIONS = ("affine", "xor", "add", "multiply")
 failures = []
 work = tempfile.mkdtemp(prefix="ttsearch")
@@ -47,7 +48,7 @@ def say(operation, *paths):
 
 
 def search(words, values):
-    done = subprocess.run([setting.COMMAND, "context", "--json", *words, *values],
+    done = subprocess.run([setting.COMMAND, "context", "--json", *ENOUGH, *words, *values],
                           capture_output=True, text=True, timeout=600)
     if done.returncode not in (0, 1) or done.stderr:
         note(" ".join(words), f"status {done.returncode}: {done.stderr[:300]}")
@@ -196,7 +197,8 @@ def check_deep():
     draw = random.Random(5)
     words = ["".join(draw.choice("ab") for _ in range(60)) for _ in range(6)]
     trace = record("deep.ttape", *words)
-    for source, asked in ((("--graph", trace, "--new-calls", "0"), drawn(34)),
+    default = ("--memory", "256M")
+    for source, asked in ((("--graph", trace, "--new-calls", "0", *default), drawn(34)),
                           (("--binary", at("paths")), drawn(20))):
         found = search(source, asked)
         for value, stack in asked.items():

@@ -167,7 +167,7 @@ static void check_plan(int plan, bool own_times)
     struct ttest_opened o = open_plan_with(plan, own_times);
     static const uint32_t counts[] = {0, 1, 3, 100, 100000};
     uint64_t seed = 3, length = o.info.time_last_ns - o.info.time_first_ns;
-    for (uint32_t i = 0; i < 42; i += ttest_every(5)) {
+    for (uint32_t i = 0; i < 42; i += ttest_every(11)) {
         struct asked a = {.options = {.by = (ttape_longest_by)(i % 3), .count = counts[i % 5]},
                           .site = i < 6 ? TTAPE_NONE : ttest_random(&seed, o.info.site_count)};
         uint32_t stream = i % o.info.stream_count;
@@ -194,7 +194,7 @@ START_TEST(durations_are_those_asked_for)
     struct ttest_opened o = open_plan_with(_i, true);
     static const uint32_t counts[] = {0, 1, 3, 100, 100000};
     uint64_t seed = 7;
-    for (uint32_t i = 0; i < 42; i += ttest_every(5)) {
+    for (uint32_t i = 0; i < 42; i += ttest_every(11)) {
         struct asked a = {.options = {.by = (ttape_longest_by)(i % 3),
                                       .count = counts[i % 5],
                                       .has_durations = true},
@@ -226,7 +226,7 @@ START_TEST(callers_are_left_out_for_their_callees)
     struct ttest_opened o = open_plan_with(_i, true);
     static const uint32_t counts[] = {0, 1, 3, 100, 100000};
     uint64_t seed = 5, length = o.info.time_last_ns - o.info.time_first_ns;
-    for (uint32_t i = 0; i < 40; i += ttest_every(3)) {
+    for (uint32_t i = 0; i < 40; i += ttest_every(7)) {
         struct asked a = {.options = {.count = counts[i % 5], .without_callers = true},
                           .site = i % 8 != 7 ? TTAPE_NONE : ttest_random(&seed, o.info.site_count)};
         uint32_t stream = i % o.info.stream_count;

@@ -58,7 +58,7 @@ START_TEST(longest_calls_are_the_same)
     struct ttest_file with = make(_i, true, PERIOD), without = make(_i, true, UINT64_MAX);
     const uint32_t first[] = {0};
     int64_t less = 0;
-    for (uint32_t site = 0; site < 12; site += ttest_every(5)) {
+    for (uint32_t site = 0; site < 12; site += ttest_every(7)) {
         uint32_t wanted = site < 10 ? site : TTAPE_NONE;
         const ttape_longest_options ways[] = {{.count = 1, .jobs = 1, .ended_only = true},
                                               {.count = 1 + site},
@@ -184,7 +184,7 @@ START_TEST(callers_are_left_out_the_same)
     for (uint32_t site = 0; site < 4; site++)
         (void)compare_longest(&with, &without, options, site < 3 ? site : TTAPE_NONE);
     options.has_range = true;
-    for (uint64_t from_ns = 1090; from_ns < 1220; from_ns += ttest_every(3)) {
+    for (uint64_t from_ns = 1090; from_ns < 1220; from_ns += ttest_every(7)) {
         options.from_ns = from_ns;
         options.to_ns = from_ns + 1000;
         (void)compare_longest(&with, &without, options, TTAPE_NONE);
