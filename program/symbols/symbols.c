@@ -465,6 +465,19 @@ static bool end_list(struct tool_symbols *symbols, struct tool_symbols_module *m
     return fine && is_whole;
 }
 
+bool tool_symbols_variable(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                           ttape_string name, struct tool_symbol *found)
+{
+    uint64_t deadline_ms = deadline_of(symbols);
+    if (name.size_bytes > TOOL_WIRE_NAME_MAX || !can_list(symbols, module))
+        return false;
+    bool fine =
+        ask_for_list(symbols, module, TOOL_WIRE_VARIABLE, (uint32_t)name.size_bytes, deadline_ms) &&
+        tool_child_send(symbols->helper.fd, name.data, name.size_bytes, deadline_ms) &&
+        take_answer(symbols, deadline_ms, found);
+    return end_list(symbols, module, fine, true) && found->size_bytes != 0;
+}
+
 /* One inlined function, or what is behind the last: an end of 0. False with errno where it did not
  * come. */
 static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,

@@ -134,6 +134,10 @@ size_t tool_symbols_find_all(struct tool_symbols *symbols, struct tool_symbols_m
                              const struct tool_symbols_query *queries, size_t count,
                              tool_symbols_take take, void *context);
 
+/* A variable of that name, as it is linked or as people read it: `start` and `size_bytes`. */
+bool tool_symbols_variable(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                           ttape_string name, struct tool_symbol *found);
+
 /* A copy of an inlined function's code: its range of ELF addresses, and where it is called. */
 struct tool_symbols_inlined {
     uint64_t start, end;

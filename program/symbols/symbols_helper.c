@@ -371,6 +371,33 @@ static void list_between(struct helping *help, const struct tool_wire_request *r
     answer(help, &last, sizeof last);
 }
 
+static bool is_variable(struct helping *help, const struct tool_elf_symbol *symbol,
+                        const char *name)
+{
+    size_t size;
+    return is_name(symbol->name, name) || (strncmp(symbol->name, "_Z", 2) == 0 &&
+                                           strcmp(shown_name(help, symbol, &size), name) == 0);
+}
+
+static void find_variable(struct helping *help, const struct tool_wire_request *request)
+{
+    char name[TOOL_WIRE_NAME_MAX + 1];
+    struct tool_wire_found found;
+    memset(&found, 0, sizeof(found));
+    if (request->module >= help->count || help->modules[request->module] == NULL ||
+        request->size_bytes >= sizeof name)
+        tool_child_give_up();
+    ask(help, name, request->size_bytes);
+    name[request->size_bytes] = '\0';
+    const struct tool_elf_table *data = tool_elf_module_data(help->modules[request->module]);
+    for (size_t i = 0; i < data->count && found.size_bytes == 0; i++)
+        if (is_variable(help, &data->symbols[i], name)) {
+            found.start = data->symbols[i].start;
+            found.size_bytes = data->symbols[i].size_bytes;
+        }
+    answer(help, &found, sizeof(found));
+}
+
 #define NUMBER_BYTES    24u /* of a text */
 #define NAMES_BYTES_MAX (TOOL_SYMBOLS_VALUES * (2 * TOOL_VALUE_TEXT_MAX + NUMBER_BYTES))
 
@@ -475,6 +502,7 @@ void tool_symbols_serve(int fd, const void *context)
         case TOOL_WIRE_INLINED: list_code(help, &request, false); break;
         case TOOL_WIRE_CALLS: list_code(help, &request, true); break;
         case TOOL_WIRE_BETWEEN: list_between(help, &request); break;
+        case TOOL_WIRE_VARIABLE: find_variable(help, &request); break;
         default: tool_child_give_up();
         }
         send_answers(help);

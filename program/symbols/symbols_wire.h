@@ -24,7 +24,8 @@ enum {
     TOOL_WIRE_INLINED = 4,
     TOOL_WIRE_VALUES = 5,
     TOOL_WIRE_CALLS = 6,
-    TOOL_WIRE_BETWEEN = 7
+    TOOL_WIRE_BETWEEN = 7,
+    TOOL_WIRE_VARIABLE = 8
 };
 
 struct tool_wire_request {
@@ -32,7 +33,8 @@ struct tool_wire_request {
     uint32_t module;     /* the user's number for it */
     uint32_t count;      /* OPEN: bytes of build id; FIND: queries */
     uint32_t size_bytes; /* OPEN: of the path, which follows the build id; FIND: of the queries;
-                          * BETWEEN: of the callee's name, behind struct tool_wire_between */
+                          * BETWEEN: of the callee's name, behind struct tool_wire_between;
+                          * VARIABLE: of its name */
 };
 
 struct tool_wire_between {
@@ -54,7 +56,7 @@ struct tool_wire_opened {
     struct tool_elf_head head;
 };
 
-/* Answer to each query of FIND; name and file follow. */
+/* Answer to each query of FIND; name and file follow. And to VARIABLE, without them. */
 struct tool_wire_found {
     uint32_t name_bytes, file_bytes, line, last_line;
     uint64_t start, size_bytes;

@@ -261,7 +261,8 @@ enum ttp_value_at {
     TTP_AT_XMM = 8,           /* eight of them */
     TTP_AT_STACK = 16,        /* so many words above the return address's word and one */
     TTP_AT_STACK_WORDS = 112, /* behind that: the address of such a word */
-    TTP_AT_COUNTER = 240      /* enum ttp_value_counter, as the thread asks the kernel */
+    TTP_AT_COUNTER = 240,     /* enum ttp_value_counter, as the thread asks the kernel */
+    TTP_AT_VARIABLE = 255     /* memory of the module, at ttp_value_variable */
 };
 enum ttp_value_counter {
     TTP_VALUE_CPU_TIME,         /* of the thread, ns */
@@ -289,6 +290,12 @@ struct ttp_value_place {
     uint8_t is_pointed; /* of a field: what it is in is not passed itself */
     uint16_t offset;    /* of a field */
 };
+
+/* Of a variable the address in its module, which is in the parts that only fields have. */
+static inline uint32_t ttp_value_variable(const struct ttp_value_place *place)
+{
+    return place->offset | (uint32_t)place->then << 16 | (uint32_t)place->is_pointed << 24;
+}
 
 /* Fields are behind what they are in, and not further in it than is read. */
 static inline bool ttp_value_places_check(const struct ttp_value_place *places, uint32_t count)

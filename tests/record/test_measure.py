@@ -122,10 +122,45 @@ def check_functions(checks, work):
                           rb" = 3, page-faults=\d+, cpu=\d+;", text), f"fields: {done.err} {text}")
 
 
+VARIABLES = r"""
+int jobs; static short low = -3; volatile double share; struct { char bytes[12]; } wide;
+__attribute__((noinline)) void work(int n)
+{
+    jobs += n;
+    if (n > 0) { low--; share += 0.5; work(n - 1); }
+}
+int main(void) { work(2); return wide.bytes[0]; }
+"""
+
+
+def check_variables(checks, work):
+    (work / "variables.c").write_text(VARIABLES, encoding="utf-8")
+    setting.call(["gcc", "-O0", "-g", "-o", work / "variables", work / "variables.c"])
+    trace = work / "variables.ttape"
+    done = setting.tracetape("record", "-f", "-o", trace, "--measure",
+                             "var:jobs,var:low,var:share/f,var:wide/u8,var:nosuch,"
+                             "var:jobs/i64=work",
+                             "--patch", "^work$", "--", work / "variables")
+    events = [json.loads(line) for line in
+              setting.tracetape("dump", "--format", "ndjson", trace).out.splitlines()]
+    checks.equal([event["values"] for event in events if event.get("symbol") == "work"],
+                 [[0, -3, 0, 0], [2, -4, 0.5, 0], [3, -5, 1, 0]] + 3 * [[3, -5, 1, 0]],
+                 f"variables: {done.err}")
+    checks.equal([done.err.count(b"has a variable '" + name)
+                  for name in (b"nosuch", b"jobs", b"share")], [1, 1, 0], done.err)
+    text = setting.tracetape("dump", trace, "--filter", "work(low < -4)").out
+    checks.that(text.count(b"work(") == 1 and b"work(jobs=3, low=-5, share=1" in text, "names",
+                text)
+
+
 def check_refused(checks, program, trace):
     for options, status, said in (
             (["--measure", "luck"], 2, b"cannot use 'luck'"),
             (["--measure", "cycles=work"], 2, b"no thread can ask for its 'cycles'"),
+            (["--kernel"], 4, b"does not trace functions of the kernel"),
+            (["--measure", "var:=work"], 2, b"'var:'"),
+            (["--measure", "var:x/s=work"], 2, b"'var:x/s'"),
+            (["--measure", "var:x/u7=work"], 2, b"'var:x/u7'"),
             (["--measure", "cpu,=work"], 2, b"no thread can ask for its ''"),
             (["--measure", "cpu=work", "--engine", "ptrace"], 2, b"by ptrace there are only"),
             (["--measure", "cycles", "--engine", "in-process"], 2, b"needs --engine ptrace")):
@@ -148,6 +183,7 @@ def main():
         check_known(checks, program, "--engine", "ptrace")
         check_file(checks, program, Path(folder, "counted.ttape"))
         check_functions(checks, Path(folder))
+        check_variables(checks, Path(folder))
         check_refused(checks, program, Path(folder, "refused.ttape"))
     checks.verdict()
 

@@ -53,6 +53,20 @@ static bool read_place(uintptr_t sp, uint32_t at, uint64_t *number)
     return true;
 }
 
+/* The program may have taken its memory away, or the right to read it. */
+static bool read_variable(uintptr_t sp, const struct ttp_value_place *place, uint64_t *number)
+{
+    uint64_t at = ttp_probe_data_of(sp)->bias + ttp_value_variable(place);
+    return !ttp_process.avoids_system_calls && place->size_bytes <= sizeof(*number) &&
+           ttp_call_bytes_read((uint8_t *)number, at, place->size_bytes) == place->size_bytes;
+}
+
+static bool read_first(uintptr_t sp, const struct ttp_value_place *place, uint64_t *number)
+{
+    return place->at == TTP_AT_VARIABLE ? read_variable(sp, place, number)
+                                        : read_place(sp, place->at, number);
+}
+
 /* Of 32 bits, as 64: without the registers that a program may have in use. */
 static uint64_t widen_float(uint32_t bits)
 {
@@ -227,7 +241,7 @@ static void take_value(struct taking *t, uint32_t i)
     const struct ttp_value_place *place = &t->places[i];
     uint64_t number = 0;
     uint8_t wide[WIDE_BYTES];
-    bool is_there = read_place(t->sp, place->at, &number), has_texts = t->values->texts != NULL;
+    bool is_there = read_first(t->sp, place, &number), has_texts = t->values->texts != NULL;
     bool is_pair = place->type == TTAPE_VALUE_BYTES || place->type == TTP_VALUE_VIEW;
     bool is_wide = place->type == TTAPE_VALUE_FLOAT && place->size_bytes > 8;
     set(t, i, is_pair ? TTAPE_VALUE_UNSIGNED : TTAPE_VALUE_POINTER, number);
@@ -320,7 +334,7 @@ static void gather_numbers(struct ttp_call_values *values, const struct ttp_valu
 {
     for (uint32_t i = 0; i < count && i < TTP_CALL_VALUES_MAX; i++) {
         uint64_t number = 0;
-        bool is_there = read_place(sp, places[i].at, &number);
+        bool is_there = read_first(sp, &places[i], &number);
         values->types[i] = is_there ? places[i].type : TTAPE_VALUE_POINTER;
         values->numbers[i] = is_there ? narrow(number, &places[i], 0) : 0;
         values->count = i + 1;

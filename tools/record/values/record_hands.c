@@ -150,6 +150,55 @@ static bool take_kind(const char **text, struct ttp_value_place *place, bool is_
     return place->type != TTAPE_VALUE_FLOAT || place->at >= TTP_AT_XMM;
 }
 
+/* "NAME", "NAME/x32": a number that is not followed. */
+static bool take_variable(const char *at, size_t size, struct tool_record_hand *hand)
+{
+    const char *slash = memchr(at, '/', size), *end = at + size;
+    size_t name_size = slash != NULL ? (size_t)(slash - at) : size;
+    struct tool_record_variable made = {
+        .place = {.type = TTAPE_VALUE_SIGNED, .at = TTP_AT_VARIABLE}};
+    uint32_t bits = 0;
+    if (slash != NULL) {
+        at = slash + 1;
+        if (!set_kind(*at++, &made.place) || made.place.type == TTAPE_VALUE_STRING ||
+            (at < end && !take_number(&at, 64, &bits)) || at != end)
+            return false;
+    }
+    if (name_size == 0 || hand->variable_count == TOOL_HAND_VARIABLES || bits % 8 != 0)
+        return false;
+    made.wanted_bytes = (uint8_t)(bits != 0 ? bits / 8 : made.place.size_bytes);
+    made.name = tool_allocate(name_size + 4, 1); /* with no type, and "0" constants */
+    memcpy(made.name, end - size, name_size);
+    made.name[name_size + 2] = '0';
+    made.text = (ttape_string){made.name, name_size + 4};
+    hand->variables[hand->variable_count++] = made;
+    return true;
+}
+
+void tool_record_hand_find_variables(struct tool_record_hand *hand, struct tool_symbols *symbols,
+                                     struct tool_symbols_module *module)
+{
+    for (uint32_t i = 0; i < hand->variable_count; i++) {
+        struct tool_record_variable *one = &hand->variables[i];
+        struct tool_symbol found;
+        one->place.size_bytes = 0;
+        if (!tool_symbols_variable(symbols, module, (ttape_string){one->name, strlen(one->name)},
+                                   &found) ||
+            found.start > UINT32_MAX)
+            continue;
+        uint64_t bytes = one->wanted_bytes != 0 ? one->wanted_bytes : found.size_bytes;
+        bool is_float = one->place.type == TTAPE_VALUE_FLOAT;
+        if (bytes > found.size_bytes || bytes > 8 || (bytes & (bytes - 1)) != 0 ||
+            (is_float && bytes < 4))
+            continue;
+        one->place.size_bytes = (uint8_t)bytes;
+        one->place.offset = (uint16_t)found.start;
+        one->place.then = (uint8_t)(found.start >> 16);
+        one->place.is_pointed = (uint8_t)(found.start >> 24);
+        __atomic_store_n(&one->is_found, true, __ATOMIC_RELAXED);
+    }
+}
+
 static uint32_t find_counter(const char *text, size_t size)
 {
     uint32_t i = 0;
@@ -166,13 +215,14 @@ bool tool_record_hand_measure(const char *text, struct tool_record_hand *hand)
     for (const char *at = text; end != NULL; at++) {
         size_t size = strcspn(at, ",=");
         uint32_t counter = find_counter(at, size);
-        if (counter == TTP_VALUE_COUNTERS) {
+        bool is_variable = strncmp(at, "var:", 4) == 0 && take_variable(at + 4, size - 4, hand);
+        if (counter == TTP_VALUE_COUNTERS && !is_variable) {
             tool_message("no thread can ask for its '%.*s' at each call of a function: cpu-time, "
-                         "page-faults, context-switches, max-rss and cpu it can",
+                         "page-faults, context-switches, max-rss, cpu and var:NAME it can",
                          (int)size, at);
             return false;
         }
-        hand->counters |= UINT32_C(1) << counter;
+        hand->counters |= is_variable ? 0 : UINT32_C(1) << counter;
         at += size;
         if (at == end)
             break;
@@ -242,6 +292,8 @@ bool tool_record_hand_parse(const char *text, struct tool_record_hand *hand)
 void tool_record_hand_close(struct tool_record_hand *hand)
 {
     tool_patterns_close(&hand->names);
+    for (uint32_t i = 0; i < hand->variable_count; i++)
+        free(hand->variables[i].name);
     free(hand->text);
 }
 
@@ -282,4 +334,7 @@ void tool_record_hand_add(struct tool_record_hand *hand, const struct tool_recor
         set_place(hand, hand->given, more, more->given);
     hand->returned |= more->returned;
     hand->counters |= more->counters;
+    for (uint32_t i = 0; i < more->variable_count && hand->variable_count < TOOL_HAND_VARIABLES;
+         i++)
+        hand->variables[hand->variable_count++] = more->variables[i];
 }

@@ -17,10 +17,22 @@
 
 #include <tracetape/types.h>
 
+#include "program/symbols/symbols.h"
 #include "recorder/arena/patch_plan.h"
 #include "tools/record/rules/record_rules.h"
 
-#define TOOL_HAND_VALUES 24u /* of what a function is given */
+#define TOOL_HAND_VALUES    24u /* of what a function is given */
+#define TOOL_HAND_VARIABLES 8u
+
+/* "var:NAME/x32": where it is in the module at hand; size_bytes 0: it is not there. */
+struct tool_record_variable {
+    char *name;           /* of the one who parsed it */
+    ttape_string text;    /* as of counters, below */
+    uint8_t wanted_bytes; /* 0: as many as it has */
+    bool is_found;        /* in any module */
+    struct ttp_value_place place;
+};
+
 struct tool_record_hand {
     struct tool_patterns names;
     uint8_t given, returned;
@@ -29,11 +41,16 @@ struct tool_record_hand {
     struct ttp_value_place places[TOOL_HAND_VALUES + 1]; /* what it returns is last */
     uint32_t untyped, characters;                        /* bits by place */
     uint32_t counters; /* bits by enum ttp_value_counter: at both ends of the call */
+    struct tool_record_variable variables[TOOL_HAND_VARIABLES]; /* the same */
+    uint32_t variable_count;
 };
 
 bool tool_record_is_by_hand(const char *text);
-/* "cpu-time,page-faults=REGEX". False, with a message where a counter is none of these. */
+/* "cpu-time,page-faults,var:NAME=REGEX". False, with a message where a counter is none of these. */
 bool tool_record_hand_measure(const char *text, struct tool_record_hand *hand);
+/* Looks for its variables in a module. */
+void tool_record_hand_find_variables(struct tool_record_hand *hand, struct tool_symbols *symbols,
+                                     struct tool_symbols_module *module);
 /* What they are called, as tool_symbols_value_next reads it. */
 extern const ttape_string tool_record_counter_texts[TTP_VALUE_COUNTERS];
 /* False: it makes no sense. Close it where it does. */

@@ -107,6 +107,16 @@ void tool_record_values_close(struct tool_record_values *values)
     tool_patterns_close(&values->excluded);
 }
 
+static void say_unknown(const struct tool_record_hand *hand)
+{
+    for (uint32_t i = 0; i < hand->variable_count; i++)
+        if (!__atomic_load_n(&hand->variables[i].is_found, __ATOMIC_RELAXED))
+            tool_message(
+                "nothing that was patched has a variable '%s' of 1, 2, 4 or 8 bytes, or of "
+                "as many as '%s' says",
+                hand->variables[i].name, hand->text);
+}
+
 void tool_record_values_say_unused(const struct tool_record_values *values)
 {
     for (size_t i = 0; i < values->hand_count; i++)
@@ -114,6 +124,8 @@ void tool_record_values_say_unused(const struct tool_record_values *values)
             tool_message("no function was patched that '%s' is said of: see --patch, --module, "
                          "and --plan for names",
                          values->hands[i].text);
+        else
+            say_unknown(&values->hands[i]);
 }
 
 /* -- what is wanted -- */
@@ -277,6 +289,8 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
     uint32_t count = given->head.function_count;
     struct making m = {.values = values, .given = given, .wanted = wanted};
     m.rows = tool_allocate((size_t)count + 1, sizeof *m.rows);
+    for (size_t i = 0; i < values->hand_count; i++)
+        tool_record_hand_find_variables(&values->hands[i], symbols, module);
     add_hands(&m);
     if (wants_any(&m)) /* all debug information is read for it */
         (void)tool_symbols_values_list(symbols, module, take_values, &m);

@@ -73,6 +73,9 @@ static void put_counters(struct list *into, const struct tool_record_hand *hand,
                                                 .size_bytes = 8,
                                                 .at = (uint8_t)(TTP_AT_COUNTER + i)},
                       tool_record_counter_texts[i]);
+    for (uint32_t i = 0; i < hand->variable_count; i++)
+        if (hand->variables[i].place.size_bytes != 0 && into->count < most)
+            put_place(into, &hand->variables[i].place, hand->variables[i].text);
 }
 
 /* Fields stay where what they are in is as debug information has it. */

@@ -7,6 +7,7 @@
 #include "tools/command/tool.h"
 #include "tools/record/output/output_pattern.h"
 #include "tools/record/session/record_session.h"
+#include "tools/record/start/record_kernel.h"
 
 /* Its options are a recording's. */
 #undef TOOL_AT
@@ -109,6 +110,8 @@ static const struct tool_option table[] = {
      NULL, TOOL_AT(calls.complete)},
     {"measure", 0, "COUNTER[=REGEX]", "what each system call costs of it; =: at both ends of these",
      tool_parse_record_measure, TOOL_AT(patch)},
+    {"kernel", 0, NULL, "says why the kernel's functions are not recorded, and what to do", NULL,
+     TOOL_AT(kernel)},
     {"engine", 0, "HOW", "of system calls: in-process, ptrace (sees all), auto (default)",
      tool_parse_record_engine, TOOL_AT(engine)},
     {"attach", 0, "PID", "system calls of a process that runs, until it ends or Ctrl-C",
@@ -176,6 +179,8 @@ int tool_verb_record(int argc, char **argv)
         session.output = filled = is_named ? tool_record_fill_pattern(session.output) : NULL;
         if (is_named && filled == NULL)
             status = TOOL_USAGE;
+        else if (session.kernel)
+            status = tool_record_kernel_refuse();
         else
             status = session.plan || session.json ? tool_record_session_plan(&session, count, argv)
                                                   : tool_record_session_run(&session, count, argv);
