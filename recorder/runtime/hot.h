@@ -65,25 +65,34 @@ static inline bool ttp_fits_exit(const struct ttp_runtime_frame *top, uintptr_t 
            TTP_LIKELY(sp >= top->sp) && TTP_LIKELY(sp <= top[-1].sp);
 }
 
+static inline void ttp_push_on(struct ttp_thread_state *own, struct ttp_runtime_frame *top,
+                               uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    struct ttp_runtime_frame *next = top + 1;
+    TTP_PUSH_FRAME(own->top, next, sp, function, call_site);
+}
+
 static inline void ttp_push(struct ttp_runtime_frame *top, uintptr_t function, uintptr_t call_site,
                             uintptr_t sp)
 {
-    struct ttp_runtime_frame *next = top + 1;
-    TTP_PUSH_FRAME(ttp_thread.top, next, sp, function, call_site);
+    ttp_push_on(&ttp_thread, top, function, call_site, sp);
 }
 
-static inline void ttp_pop(struct ttp_runtime_frame *top)
+static inline void ttp_pop_on(struct ttp_thread_state *own, struct ttp_runtime_frame *top)
 {
-    ttp_thread.top = top - 1;
+    own->top = top - 1;
     TTP_SIGNAL_FENCE();
 }
 
+static inline void ttp_pop(struct ttp_runtime_frame *top) { ttp_pop_on(&ttp_thread, top); }
+
 /* The recorded epoch is compared on both sides of the reservation, see ttp_reserve_timed. False: it
  * is another one, or there is no room; then `place` is what was reserved. */
-static inline bool ttp_record_at(const struct ttp_thread_page *page, uint64_t start, uint64_t tag,
-                                 uint32_t time, uintptr_t function, uint64_t *place)
+static inline bool ttp_record_at(struct ttp_thread_state *own, const struct ttp_thread_page *page,
+                                 uint64_t start, uint64_t tag, uint32_t time, uintptr_t function,
+                                 uint64_t *place)
 {
-    *place = ttp_add_here(&ttp_thread.cursor, 8);
+    *place = ttp_add_here(&own->cursor, 8);
     if (TTP_UNLIKELY(ttp_epoch_start(page) != start || !ttp_has_room(*place)))
         return false;
     *(volatile uint64_t *)*place = (uint64_t)function << TTP_RECORD_ADDRESS_SHIFT |
@@ -91,8 +100,9 @@ static inline bool ttp_record_at(const struct ttp_thread_page *page, uint64_t st
     return true;
 }
 
-static inline bool ttp_record_tsc(const struct ttp_thread_page *page, uint64_t tag,
-                                  uintptr_t function, uint64_t *place)
+static inline bool ttp_record_tsc_on(struct ttp_thread_state *own,
+                                     const struct ttp_thread_page *page, uint64_t tag,
+                                     uintptr_t function, uint64_t *place)
 {
     uint64_t start = ttp_epoch_start(page);
     uint32_t low, high;
@@ -100,7 +110,13 @@ static inline bool ttp_record_tsc(const struct ttp_thread_page *page, uint64_t t
     uint32_t time = low - (uint32_t)start;
     *place = TTP_NO_BLOCK;
     return TTP_LIKELY(high == (uint32_t)(start >> 32) && time <= TTP_RECORD_TIME_MASK) &&
-           ttp_record_at(page, start, tag, time, function, place);
+           ttp_record_at(own, page, start, tag, time, function, place);
+}
+
+static inline bool ttp_record_tsc(const struct ttp_thread_page *page, uint64_t tag,
+                                  uintptr_t function, uint64_t *place)
+{
+    return ttp_record_tsc_on(&ttp_thread, page, tag, function, place);
 }
 
 static inline bool ttp_record_clock(const struct ttp_thread_page *page, uint64_t tag,
@@ -110,7 +126,7 @@ static inline bool ttp_record_clock(const struct ttp_thread_page *page, uint64_t
     uint64_t time = page->gate == TTP_GATE_NO_CLOCK ? 0 : ttp_process.clock() - start;
     *place = TTP_NO_BLOCK;
     return TTP_LIKELY(start != 0 && time <= TTP_RECORD_TIME_MASK) &&
-           ttp_record_at(page, start, tag, (uint32_t)time, function, place);
+           ttp_record_at(&ttp_thread, page, start, tag, (uint32_t)time, function, place);
 }
 
 /* Gates that record beside the hot path. Without the time stamp counter it is here that a time of

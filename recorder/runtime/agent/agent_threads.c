@@ -1,7 +1,7 @@
 /* Threads of a program that was attached to: each gets a state at its first event, out of those
  * that were made ahead.
  *
- *     fs base --hash--> slot {control block, thread id} --> state | stacks | frames, and a page
+ *     %fs:0 --hash--> slot {control block, thread id} --> state | stacks | frames, and a page
  *
  * A thread that ends says nothing. Where another one has the same control block later, its id there
  * is another one: that thread takes over the state, and a stream of its own begins. */
@@ -9,9 +9,7 @@
 #include "recorder/runtime/hot.h"
 #include "recorder/runtime/patch/patch.h"
 
-#define LOOKS    64u /* for a slot */
-#define MIXED    UINT64_C(0x9e3779b97f4a7c15)
-#define SHIFT    52u        /* 12 bits are left */
+#define LOOKS    64u        /* for a slot */
 #define LEFT_OUT 1u         /* the state of threads that were not named */
 #define OWN_MOST (8u << 20) /* of a thread's stack */
 
@@ -134,51 +132,50 @@ static bool is_left_out(uint32_t thread_id)
 static struct ttp_thread_state *begin_slot(struct ttp_agent_slot *slot, uint32_t thread_id)
 {
     if (is_left_out(thread_id)) {
-        slot->state = LEFT_OUT;
-    } else if (slot->state <= LEFT_OUT) {
+        slot->number = LEFT_OUT;
+    } else if (slot->number <= LEFT_OUT) {
         uint64_t number = __atomic_add_fetch(&ttp_agent_shared.next_state, 1, __ATOMIC_RELAXED);
         if (number >= ttp_agent_shared.state_count)
             return state_at(0);
         begin_state((uint32_t)number);
-        slot->state = (uint32_t)number;
+        slot->number = (uint32_t)number;
     } else {
-        begin_state(slot->state);
+        begin_state(slot->number);
     }
+    slot->state = state_at(slot->number);
     TTP_SIGNAL_FENCE();
     slot->thread_id = thread_id;
-    return state_at(slot->state);
+    return slot->state;
 }
 
-/* A forked child's table is empty, and stays so. */
-static __attribute__((noinline)) struct ttp_thread_state *find_slowly(uint64_t block)
+/* A forked child's table is empty, and stays so. What is not its own address is no control block of
+ * a C library's, and whoever has it is nobody. */
+static __attribute__((noinline)) struct ttp_thread_state *find_slowly(void)
 {
+    uint64_t block;
+    __asm__("rdfsbase %0" : "=r"(block));
     uint64_t key = block + 1;
-    if (ttp_agent_wiped.process.image == 0 || block == 0)
+    if (ttp_agent_wiped.process.image == 0 || ttp_thread_block() != block)
         return state_at(0);
+    uint64_t first = (uint64_t)(ttp_agent_slot_of(block) - ttp_agent_wiped.slots);
     for (uint32_t i = 0; i < LOOKS; i++) {
-        struct ttp_agent_slot *slot =
-            &ttp_agent_wiped.slots[((block * MIXED >> SHIFT) + i) % TTP_AGENT_SLOTS];
+        struct ttp_agent_slot *slot = &ttp_agent_wiped.slots[(first + i) % TTP_AGENT_SLOTS];
         uint64_t seen = 0;
         if (slot->key != key &&
             (slot->key != 0 || !__atomic_compare_exchange_n(&slot->key, &seen, key, false,
                                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
             continue;
         uint32_t thread_id = id_in(block);
-        return slot->thread_id == thread_id && slot->state != 0 ? state_at(slot->state)
-                                                                : begin_slot(slot, thread_id);
+        return slot->thread_id == thread_id && slot->state != NULL ? slot->state
+                                                                   : begin_slot(slot, thread_id);
     }
     return state_at(0);
 }
 
 struct ttp_thread_state *ttp_agent_thread(void)
 {
-    uint64_t block;
-    __asm__("rdfsbase %0" : "=r"(block));
-    const struct ttp_agent_slot *slot = &ttp_agent_wiped.slots[block * MIXED >> SHIFT];
-    if (TTP_LIKELY(slot->key == block + 1) && TTP_LIKELY(block != 0) &&
-        TTP_LIKELY(slot->thread_id == id_in(block)))
-        return state_at(slot->state);
-    return find_slowly(block);
+    struct ttp_thread_state *found = ttp_agent_find();
+    return TTP_LIKELY(found != NULL) ? found : find_slowly();
 }
 
 /* -- beginnings -- */

@@ -1,6 +1,7 @@
 /* The hooks that compilers call around each function, and those of functions whose code was patched
  * (patch/): one leaf each, see hot.h. */
 #include "recorder/runtime/branch/branch_state.h"
+#include "recorder/runtime/hooks/own_state.h"
 #include "recorder/runtime/hot.h"
 #include "recorder/runtime/library/library_values.h"
 #include "recorder/runtime/patch/probe.h"
@@ -125,24 +126,40 @@ pass_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp, const struct tt
 TTP_HOOK_LOOKING(exit_looking, ttp_is_left_out, verdicts, pass_exit, exit_other)
 TTP_HOOK_LOOKING(exit_beside, ttp_is_left_out_first, verdicts, pass_exit, exit_looking)
 
-/* Functions are left the same way, whoever called the hook. */
-static inline __attribute__((always_inline)) void leave(uintptr_t function, uintptr_t call_site,
-                                                        uintptr_t sp)
+static inline __attribute__((always_inline)) void
+leave_on(struct ttp_thread_state *own, uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    const struct ttp_thread_page *page = ttp_thread.page;
+    const struct ttp_thread_page *page = own->page;
     if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
         exit_beside(function, call_site, sp, page);
         return;
     }
-    struct ttp_runtime_frame *top = ttp_thread.top;
+    struct ttp_runtime_frame *top = own->top;
     uint64_t place;
     if (TTP_UNLIKELY(!ttp_fits_exit(top, function, call_site, sp))) {
         ttp_exit_slow(function, call_site, sp, NULL);
         return;
     }
-    ttp_pop(top);
-    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_EXIT, function, &place)))
+    ttp_pop_on(own, top);
+    if (TTP_UNLIKELY(!ttp_record_tsc_on(own, page, TTP_TAG_EXIT, function, &place)))
         ttp_exit_put(function, place, page);
+}
+
+static __attribute__((noinline)) void leave_unfound(uintptr_t function, uintptr_t call_site,
+                                                    uintptr_t sp)
+{
+    leave_on(&ttp_thread, function, call_site, sp);
+}
+
+/* Functions are left the same way, whoever called the hook. */
+static inline __attribute__((always_inline)) void leave(uintptr_t function, uintptr_t call_site,
+                                                        uintptr_t sp)
+{
+    struct ttp_thread_state *own = ttp_own_state();
+    if (TTP_UNLIKELY(own == NULL))
+        leave_unfound(function, call_site, sp);
+    else
+        leave_on(own, function, call_site, sp);
 }
 
 /* Far below the innermost frame, where that is known to be its stack: as on the hot path. */
@@ -260,25 +277,41 @@ static __attribute__((noinline)) void probe_enter_other(uintptr_t function, uint
         probe_enter_other_far(function, call_site, sp);
 }
 
-static inline __attribute__((always_inline)) void probe_enter(uintptr_t function,
-                                                              uintptr_t call_site, uintptr_t sp)
+static inline __attribute__((always_inline)) void
+probe_enter_on(struct ttp_thread_state *own, uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    if (is_off())
-        return;
-    const struct ttp_thread_page *page = ttp_thread.page;
+    const struct ttp_thread_page *page = own->page;
     if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
         probe_enter_other(function, call_site, sp, page);
         return;
     }
-    struct ttp_runtime_frame *top = ttp_thread.top;
+    struct ttp_runtime_frame *top = own->top;
     uint64_t place;
     if (TTP_UNLIKELY(!fits_probe(top, page, sp))) {
         probe_enter_far(function, call_site, sp);
         return;
     }
-    ttp_push(top, function, call_site, sp);
-    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_ENTER, function, &place)))
+    ttp_push_on(own, top, function, call_site, sp);
+    if (TTP_UNLIKELY(!ttp_record_tsc_on(own, page, TTP_TAG_ENTER, function, &place)))
         ttp_enter_put(function, place, page);
+}
+
+static __attribute__((noinline)) void probe_enter_unfound(uintptr_t function, uintptr_t call_site,
+                                                          uintptr_t sp)
+{
+    probe_enter_on(&ttp_thread, function, call_site, sp);
+}
+
+static inline __attribute__((always_inline)) void probe_enter(uintptr_t function,
+                                                              uintptr_t call_site, uintptr_t sp)
+{
+    if (is_off())
+        return;
+    struct ttp_thread_state *own = ttp_own_state();
+    if (TTP_UNLIKELY(own == NULL))
+        probe_enter_unfound(function, call_site, sp);
+    else
+        probe_enter_on(own, function, call_site, sp);
 }
 
 void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
