@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 9u
+#define TTP_AGENT_VERSION 10u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
@@ -23,7 +23,7 @@
 #define TTP_AGENT_THREADS 64u    /* that are named */
 #define TTP_AGENT_PAGE    4096u
 #define TTP_AGENT_MEMORY  16384u /* of a thread, for texts among values */
-#define TTP_AGENT_RANGES  8u
+#define TTP_AGENT_RANGES  64u
 #define TTP_AGENT_NOT_YET 1 /* the result of what is not over */
 
 struct ttp_agent_head {
@@ -98,14 +98,14 @@ struct ttp_agent_shared {
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     struct ttp_agent_module modules[TTP_AGENT_MODULES]; /* each list's sorted; the rest is zero */
     struct ttp_agent_later later[TTP_AGENT_LATER];
-    uint32_t module_count, later_count; /* of the first list, those in `changes`; of the others */
+    uint32_t module_count, later_count;   /* of the first list, those in `changes`; of the others */
     uint64_t frame;                       /* of registers, as the kernel restores them */
     uint64_t next_state;                  /* counted by the agent */
     uint32_t threads[TTP_AGENT_THREADS];  /* only these, */
     uint32_t thread_count;                /* where there are any */
     uint32_t memory_at;                   /* in a thread's state; 0: no values are recorded */
     uint32_t calls_have_values, reserved; /* those of libraries' functions */
-    struct ttp_agent_range constants[TTP_AGENT_RANGES]; /* of the executable */
+    struct ttp_agent_range constants[TTP_AGENT_RANGES]; /* sorted */
     int64_t result; /* of mapping: 0, or a negative errno; TTP_AGENT_NOT_YET */
     char path[TTP_AGENT_PATH];
     struct ttp_agent_known known[TTP_AGENT_KNOWN];

@@ -3,6 +3,7 @@
  *     attach_look.c     may this process be attached to, in words
  *     attach_maps.c     what it has mapped, and a place for the segment
  *     attach_elf.c      a module, in memory and in its file
+ *     attach_constants.c what can be read of it as long as it runs
  *     attach_plan.c     its windows: which are used, and what their code becomes
  *     attach_calls.c    those of its system calls, and the tasks that wait in them
  *     attach_targets.c  all modules whose functions are patched
@@ -91,11 +92,21 @@ void ttp_maps_free(struct ttp_maps *maps);
 const struct ttp_map *ttp_maps_at(const struct ttp_maps *maps, uint64_t address);
 /* Whether all of a mapping stays while a stack is in it, by what lies in front of it. */
 bool ttp_maps_is_guarded(const struct ttp_maps *maps, const struct ttp_map *stack);
-/* Constants of the file: what is mapped of it, can be read and not written. */
-void ttp_maps_constants(const struct ttp_maps *maps, const char *path,
-                        struct ttp_agent_range ranges[TTP_AGENT_RANGES]);
 /* A place for so many bytes that a jump from [low, high) reaches; 0: there is none. */
 uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high, uint64_t bytes);
+
+/* -- attach_told.c: what the recording is told of the process -- */
+
+void ttp_told_name(uint32_t pid, uint32_t thread_id, char name[16]);
+/* Begins the stream of the process's first thread, which then goes on with it. */
+void ttp_told_give(struct ttp_outside *outside, uint32_t pid, struct ttp_agent_known *known,
+                   uint64_t *image);
+
+/* -- attach_constants.c -- */
+
+/* Into ranges that are sorted by address. */
+void ttp_constants_find(uint32_t pid, int memory, const struct ttp_maps *maps,
+                        struct ttp_agent_range ranges[TTP_AGENT_RANGES]);
 
 /* -- attach_stop.c -- */
 

@@ -73,21 +73,6 @@ bool ttp_maps_is_guarded(const struct ttp_maps *maps, const struct ttp_map *stac
            !below->can_write && !below->can_execute;
 }
 
-void ttp_maps_constants(const struct ttp_maps *maps, const char *path,
-                        struct ttp_agent_range ranges[TTP_AGENT_RANGES])
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < maps->count; i++) {
-        const struct ttp_map *map = &maps->list[i];
-        if (!map->can_read || map->can_write || map->is_shared || strcmp(map->path, path) != 0)
-            continue;
-        if (count != 0 && ranges[count - 1].high == map->start)
-            ranges[count - 1].high = map->end;
-        else if (count < TTP_AGENT_RANGES)
-            ranges[count++] = (struct ttp_agent_range){map->start, map->end};
-    }
-}
-
 void ttp_maps_free(struct ttp_maps *maps)
 {
     for (size_t i = 0; i < maps->count; i++)

@@ -20,9 +20,7 @@
 
 #include "recorder/arena/arena.h"
 #include "recorder/attach/attach_handle.h"
-#include "recorder/attach/attach_told.h"
 
-#define PATH_BYTES 4096u
 #define FAULT_SIGNALS                                                                              \
     (UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(1) << 7 | UINT64_C(1) << 10) /* ILL .. SEGV */
 
@@ -115,6 +113,8 @@ static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *
                                          .minds_faults = a->caught != 0,
                                          .has_shadow_stack = pushes_nothing};
     TTP_TRY(ttp_targets_open(&a->targets, &look, a->wishes.list, a->wishes.count, err));
+    if (ttp_targets_have_values(&a->targets, false))
+        ttp_constants_find(a->options.pid, memory, &a->maps, a->shared->constants);
     return ttp_call_places_find(&a->places, &a->maps, memory)
                ? TTAPE_OK
                : ttp_attach_refuse_it(a, no_place, err);
@@ -206,15 +206,6 @@ static void begin_image(struct ttp_attach *a)
     for (uint32_t i = shared->known_count; i-- > 0;)
         if (shared->image == 0 && (shared->known[i].thread_id == a->options.pid || i == 0))
             ttp_told_give(&a->outside, a->options.pid, &shared->known[i], &shared->image);
-}
-
-static void tell_constants(struct ttp_attach *a)
-{
-    char link[64], path[PATH_BYTES];
-    (void)snprintf(link, sizeof link, "/proc/%u/exe", ttp_living_task(a->options.pid));
-    ssize_t size = readlink(link, path, sizeof path - 1);
-    path[size < 0 ? 0 : size] = '\0';
-    ttp_maps_constants(&a->maps, path, a->shared->constants);
 }
 
 /* Where things are in the segment, by the distances. */
@@ -336,7 +327,6 @@ static ttape_status make_segment(struct ttp_attach *a, ttape_error *err)
 {
     TTP_TRY(ttp_attach_stop_where_room(a, map_segment, err));
     begin_image(a);
-    tell_constants(a);
     const char *why = ttp_attach_put(a, put_agent);
     if (why != NULL)
         return ttp_attach_refuse_it(a, why, err);

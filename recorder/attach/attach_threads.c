@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "recorder/attach/attach_inside.h"
-#include "recorder/attach/attach_told.h"
 
 #define BLOCK_BYTES 1024u /* of a thread's control block */
 #define USUAL_ID_AT 0x2d0u

@@ -1,6 +1,6 @@
+/* What the recording is told of a process that was attached to: its image, its modules, the names
+ * of its threads. */
 #define _GNU_SOURCE
-#include "recorder/attach/attach_told.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

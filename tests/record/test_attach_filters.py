@@ -16,7 +16,13 @@ COMMAND = os.environ["TTAPE_BIN"]
 WORK = Path(tempfile.mkdtemp())
 LIBRARY = r"""
 volatile int sum;
-__attribute__((noinline)) int leaf(int n) { return sum += n; }
+const char label[] = "of what was opened";
+__attribute__((noinline)) int named(const char *name)
+{
+    sum++;
+    return *name;
+}
+__attribute__((noinline)) int leaf(int n) { return sum += n + named("of the library"); }
 """
 MUCH = r"""
 #include <sys/mman.h>
@@ -47,6 +53,7 @@ int main(void)
 }
 """
 VALUES = r"""
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -65,10 +72,11 @@ F long stacked(int a, int b, int c, int d, int e, int f, signed char g, long h)
 F double floats(double x, float y) { sum++; return x * y; }
 F long double wide(long double x, int n) { sum++; return x * n; }
 F enum color words(enum color c, _Bool b, char d) { sum++; return c; }
-F int texts(const char *constant, const char *buffer, const char *heap, const char *none)
+F int texts(const char *constant, const char *buffer, const char *heap, const char *none,
+            const char *opened)
 {
     sum++;
-    return constant[0] + buffer[0] + heap[0];
+    return constant[0] + buffer[0] + heap[0] + opened[0];
 }
 F int points(struct point a, const struct point *b) { sum++; return a.x + b->y; }
 F int handled(int number, long more) { sum++; return number + 1; }
@@ -87,8 +95,10 @@ static void *serve(void *of)
     return NULL;
 }
 static void *start(void *of) { return (void *)(long)started(-3, (const char *)of); }
-int main(void)
+int main(int argc, char **argv)
 {
+    void *library = dlopen(argv[argc - 1], RTLD_NOW);
+    const char *label = library != NULL ? dlsym(library, "label") : "";
     pthread_t one;
     char byte, own[9000] = "on the stack", *heap = strdup("in the heap");
     const struct point there = {8, -9};
@@ -108,7 +118,7 @@ int main(void)
         floats(2.5, 1.5f);
         wide(-1.25L, 2);
         words(BLUE, 1, 'x');
-        texts("a constant", own, heap, (const char *)16);
+        texts("a constant", own, heap, (const char *)16, label);
         points((struct point){3, -4}, &there);
         raise(SIGUSR1);
         sum += getenv("NO SUCH") != NULL;
@@ -128,7 +138,8 @@ CALLS = {
     "floats": "floats(x=2.5, y=1.5) = 3.75",
     "wide": "wide(x=-1.25, n=2)",
     "words": "words(c=BLUE, b=true, d=120 'x') = BLUE",
-    "texts": 'texts(constant="a constant", buffer="on the stack", heap=P, none=0x10) = N',
+    "texts": 'texts(constant="a constant", buffer="on the stack", heap=P, none=0x10, '
+             'opened=&label) = N',
     "points": "points(a={x=3, y=-4}, b=P{x=8, y=-9}) = -6",
     "getenv": 'getenv(name="NO SUCH") = 0x0',
     "write": "write(fd=1, buf=P, count=1) = 1",
@@ -147,7 +158,8 @@ def has_ended(process):
 def attach(program, *options, on="other times 1000 do finish", preload="", says=()):
     """Its trace, of a hundred rounds; the trigger ends the recording."""
     trace = WORK / "t.ttape"
-    process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+    process = subprocess.Popen([program, WORK / "libleaf.so"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, bufsize=0,
                                env={**os.environ, "LD_PRELOAD": preload})
     recorder = subprocess.Popen(
         [COMMAND, "attach", "--force", "-o", trace, "--on", on, *options, str(process.pid)],
@@ -193,16 +205,21 @@ def expression(text):
 
 
 def check_filters(program):
-    for text, wanted in (("leaf", {"leaf"}), ("below work", {"work", "leaf"}),
-                         ("!leaf", {"work", "other"}), ("to work > 0ns", {"work"}),
-                         ("below work < 100s; !leaf", {"work"}), ("work(n > 17)", {"work"})):
+    for text, wanted in (("leaf", {"leaf"}), ("below work", {"work", "leaf", "named"}),
+                         ("!leaf; !named", {"work", "other"}), ("to work > 0ns", {"work"}),
+                         ("below work < 100s; !leaf; !named", {"work"}),
+                         ("work(n > 17)", {"work"})):
         found = called(program, "--filter", text)
         # calls that were open when their code was changed are seen in part
         many = {name for name, calls in found.items() if calls > 10}
         assert many - {"main", "read", "write", "(the recorder)"} == wanted, (text, found)
-    for options in (("--module", "/libleaf"), ("-F", "^leaf$")):
-        found = called(program, *options, on="leaf times 1000 do finish")
-        assert set(found) - {"(the recorder)"} == {"leaf"}, found
+    trace = attach(program, "--module", "/libleaf", "--args=named", on="leaf times 1000 do finish")
+    names = {row["name"] for row in json.loads(say("report", trace, "--json"))["rows"]}
+    assert names - {"(the recorder)"} == {"leaf", "named"}, names
+    found = calls_of(trace)
+    assert set(found["named"][1:]) == {'named(name="of the library") = 111'}, set(found["named"])
+    found = called(program, "-F", "^leaf$", on="leaf times 1000 do finish")
+    assert set(found) - {"(the recorder)"} == {"leaf"}, found
 
 
 def plan(program, *options):
@@ -280,7 +297,7 @@ def main():
     subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", library, "l.c"], check=True, cwd=WORK)
     subprocess.run(["cc", *flags, "-o", program, "p.c", library, "-Wl,-rpath,$ORIGIN"], check=True,
                    cwd=WORK)
-    subprocess.run(["cc", *flags, "-pthread", "-o", "v", "v.c"], check=True, cwd=WORK)
+    subprocess.run(["cc", *flags, "-pthread", "-o", "v", "v.c", "-ldl"], check=True, cwd=WORK)
     check_filters(program)
     check_plans(program, library)
     check_elsewhere(program)

@@ -3,7 +3,7 @@
  *
  *     the page that the stack pointer is in, and the function's return address
  *     the thread's own stack, up from here, where it was there when we attached
- *     constants of the executable: it is never unloaded, and its pages stay as they are
+ *     constants of the executable and of libraries that it needs: they are never unloaded
  *
  * All else stays an address. */
 #include "recorder/runtime/agent/agent.h"
@@ -49,10 +49,16 @@ static uint64_t end_on_stack(uint64_t from)
 static uint64_t end_of(uint64_t from)
 {
     const struct ttp_agent_range *constants = ttp_agent_shared.constants;
-    for (uint32_t i = 0; i < TTP_AGENT_RANGES && constants[i].high != 0; i++)
-        if (is_within(&constants[i], from))
-            return constants[i].high;
-    return end_on_stack(from);
+    uint32_t first = 0, end = TTP_AGENT_RANGES;
+    while (first < end) {
+        uint32_t middle = first + (end - first) / 2;
+        if (constants[middle].high != 0 && constants[middle].high <= from)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < TTP_AGENT_RANGES && is_within(&constants[first], from) ? constants[first].high
+                                                                          : end_on_stack(from);
 }
 
 /* The program may write there meanwhile. */

@@ -466,8 +466,8 @@ void tool_record_join_say_values(const struct tool_record_join *join)
 {
     if (join->reads_memory)
         tool_message("texts and structures are read on stacks of threads that run already and "
-                     "among the executable's constants; elsewhere, as in the heap, only their "
-                     "addresses are recorded");
+                     "among constants of what it was linked with; elsewhere, as in the heap, only "
+                     "their addresses are recorded");
 }
 
 void tool_record_join_say(const struct tool_record_join *join, const ttape_session_result *result,
