@@ -120,6 +120,7 @@ struct ttp_moved_task {
 struct ttp_stopped_task {
     pid_t tid;
     bool is_seized, is_stopped;
+    bool is_held; /* by a signal that stopped the process: it goes nowhere when it is let go */
     struct user_regs_struct registers;
     struct ttp_moved_task moved;
 };
@@ -134,6 +135,8 @@ struct ttp_stop {
 ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, ttape_error *err);
 /* Returns for how long it stood, in nanoseconds. */
 uint64_t ttp_stop_end(struct ttp_stop *stop);
+/* Lets one of them go on for so long, while all others stand. False: it does not stand again. */
+bool ttp_stop_run(struct ttp_stopped_task *task, uint64_t ns);
 /* Waits for the next stop of a task. False: it has ended, or does not come. */
 bool ttp_stop_wait(pid_t tid, int *status);
 /* The letter of a task's state; 'X': it is not there. */

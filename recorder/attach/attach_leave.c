@@ -18,7 +18,9 @@
 #include "recorder/attach/attach_inside.h"
 
 #define CHILDREN_ROUNDS 8u
-#define TRIES           50u /* for the segment */
+#define TRIES           50u             /* for the segment */
+#define LEAST_NS        UINT64_C(10000) /* for who is to leave it alone; then longer, up to */
+#define MOST_NS         UINT64_C(20000000)
 #define PAUSE_NS        2000000
 #define CHANGES_MOST    8000000u
 #define LOCKED          24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
@@ -206,6 +208,27 @@ static bool forget_area(const struct leaving *l, int memory, uint32_t number)
                             sizeof none);
 }
 
+static bool is_inside(const struct leaving *l, uint64_t at)
+{
+    bool is_so = at - l->segment->at < l->segment->bytes;
+    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
+        is_so |= at - l->areas[i].at < l->areas[i].bytes;
+    return is_so;
+}
+
+/* A process that a signal has stopped does not go on between our stops: who is inside goes on alone
+ * until it is out, and stays stopped there. */
+static void lead_out(struct ttp_stop *stop, const struct leaving *l)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        struct ttp_stopped_task *task = &stop->tasks[i];
+        uint64_t ns = task->is_held ? LEAST_NS : MOST_NS;
+        for (; ns < MOST_NS && is_inside(l, task->registers.rip); ns *= 2)
+            if (!ttp_stop_run(task, ns))
+                break;
+    }
+}
+
 /* Nobody comes into the segment any more; who is in it goes on there for a moment. It goes when
  * its areas elsewhere have gone, of which one goes in a stop. */
 static void unmap(struct ttp_stop *stop, struct leaving *l)
@@ -222,6 +245,8 @@ static void unmap(struct ttp_stop *stop, struct leaving *l)
         next = next == 0 && areas[i].bytes != 0 ? i : next;
     }
     ttp_points_free(&points);
+    if (!is_free)
+        lead_out(stop, l);
     if (is_free && next == 0)
         l->said->is_unmapped = call(stop, l, SYS_munmap, s->at, s->bytes, 0);
     else if (is_free && forget_area(l, stop->memory, next) &&

@@ -28,6 +28,7 @@
 #define UNHEARD_NS     200000 /* where a stop was told to somebody else, who ignores it */
 #define PAUSE_NS       20000
 #define ATTEMPTS       20u
+#define STOPS_TOLD     4u /* one after another, at most */
 #define PAUSE_LATER_NS 50000000
 #define NO_HANDLER     (-514) /* ERESTARTNOHAND */
 #define USER_CODE      0x33u
@@ -223,6 +224,7 @@ static bool wait_for(struct ttp_stopped_task *task, bool *has_ended)
         }
         if (status >> 16 == PTRACE_EVENT_STOP) {
             task->is_stopped = true;
+            task->is_held = WSTOPSIG(status) != SIGTRAP;
             return true;
         }
         (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
@@ -253,6 +255,7 @@ static bool says_interrupted(uint64_t number)
     case SYS_epoll_wait:
     case SYS_epoll_pwait:
     case 441: /* epoll_pwait2 */
+    case 426: /* io_uring_enter, of which nothing was taken then */
     case SYS_rt_sigtimedwait:
     case SYS_semop:
     case SYS_semtimedop:
@@ -266,6 +269,8 @@ static bool says_interrupted(uint64_t number)
     case SYS_recvmsg:
     case SYS_sendmmsg:
     case SYS_recvmmsg:
+    case SYS_sendfile:
+    case SYS_splice:
     case SYS_read:
     case SYS_readv:
     case SYS_write:
@@ -274,20 +279,22 @@ static bool says_interrupted(uint64_t number)
     }
 }
 
+static bool read_task(struct ttp_stopped_task *task)
+{
+    struct user_regs_struct *r = &task->registers;
+    if (ptrace(PTRACE_GETREGS, task->tid, NULL, r) != 0)
+        return false;
+    if ((int64_t)r->orig_rax < 0 || (int64_t)r->rax != -EINTR || !says_interrupted(r->orig_rax))
+        return true;
+    r->rax = (unsigned long long)NO_HANDLER;
+    return ptrace(PTRACE_SETREGS, task->tid, NULL, r) == 0;
+}
+
 static bool read_registers(struct ttp_stop *stop)
 {
-    for (size_t i = 0; i < stop->count; i++) {
-        struct ttp_stopped_task *task = &stop->tasks[i];
-        struct user_regs_struct *r = &task->registers;
-        if (ptrace(PTRACE_GETREGS, task->tid, NULL, r) != 0)
+    for (size_t i = 0; i < stop->count; i++)
+        if (!read_task(&stop->tasks[i]))
             return false;
-        if ((int64_t)r->orig_rax >= 0 && (int64_t)r->rax == -EINTR &&
-            says_interrupted(r->orig_rax)) {
-            r->rax = (unsigned long long)NO_HANDLER;
-            if (ptrace(PTRACE_SETREGS, task->tid, NULL, r) != 0)
-                return false;
-        }
-    }
     return true;
 }
 
@@ -321,6 +328,32 @@ uint64_t ttp_stop_end(struct ttp_stop *stop)
     free(stop->tasks);
     *stop = (struct ttp_stop){.memory = -1};
     return took;
+}
+
+/* A stop that was asked for before may be told of first: it goes on from there. Whoever is killed
+ * meanwhile leaves it running, or stopped as the process is. */
+bool ttp_stop_run(struct ttp_stopped_task *task, uint64_t ns)
+{
+    const struct timespec pause = {0, (long)ns};
+    int status, number = 0;
+    bool has_ended = false, is_told = true;
+    task->is_stopped = false;
+    for (uint32_t i = 0; i < STOPS_TOLD && is_told; i++) {
+        if (ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)number) != 0)
+            return false;
+        (void)nanosleep(&pause, NULL);
+        is_told = waitpid(task->tid, &status, __WALL | WNOHANG) == task->tid;
+        if (is_told && !WIFSTOPPED(status))
+            return false;
+        number = is_told && status >> 16 != PTRACE_EVENT_STOP ? WSTOPSIG(status) : 0;
+    }
+    task->is_stopped = is_told && number == 0;
+    if (task->is_stopped)
+        return read_task(task);
+    if (is_told)
+        (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)number);
+    (void)ptrace(PTRACE_INTERRUPT, task->tid, NULL, NULL);
+    return wait_for(task, &has_ended) && !has_ended && read_task(task);
 }
 
 static const char waits_for_kernel[] =

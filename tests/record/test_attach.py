@@ -15,8 +15,8 @@ import process_state
 import setting
 import traces
 
-WORDS = {"threads": ["threads", "3", "waits", "starts"], "forks": ["forks", "threads", "1"],
-         "signals": ["signals", "coroutines", "faults"]}
+WORDS = {"threads": ["threads", "3", "waits", "rings", "starts"],
+         "forks": ["forks", "threads", "1"], "signals": ["signals", "coroutines", "faults"]}
 CYCLES = setting.cut(50, 4)
 KILLS = setting.cut(range(1, 600), ())
 FIRST = setting.cut(["busy"], [])
@@ -185,17 +185,21 @@ def look_at_open_calls(checks, trace, names):
     checks.that(b"CALLS 0: was running already" in said, f"the report does not say so: {said}")
 
 
-def look_at_one(checks, program, trace):
-    """A thread by its number; calls of others are not lost, but none of the trace. It is the oldest
-    but for the first: others end, and numbers are given again."""
-    begins = {}
-    for name in set(os.listdir(f"/proc/{program.pid}/task")) - {str(program.pid)}:
+def find_server(program):
+    """A thread that serves all the time: numbers are given again, and others wait or end."""
+    for name in os.listdir(f"/proc/{program.pid}/task"):
         try:
-            line = Path(f"/proc/{program.pid}/task/{name}/stat").read_text()
+            if program.proc(f"task/{name}/comm") == "serves\n":
+                return int(name)
         except OSError: # it has ended
             continue
-        begins[int(name)] = int(line.rpartition(")")[2].split()[19])
-    tid = min(begins, key=begins.get)
+    return None
+
+
+def look_at_one(checks, program, trace):
+    """A thread by its number; calls of others are not lost, but none of the trace."""
+    until("a thread that serves", lambda: find_server(program))
+    tid = find_server(program)
     cycle(checks, program, trace, "one thread", "--thread", str(tid))
     said = json.loads(setting.tracetape("tree", "--depth", "0", "--json", trace).out)
     checks.equal([node["tid"] for node in said["nodes"]], [tid], "the thread that was named")
@@ -237,6 +241,17 @@ def test_waits(checks, work):
     checks.equal(program.state(), before, "waits: afterwards")
     look_at_open_calls(checks, trace, ("main", "serve_on", "wait_on"))
     checks.equal(program.end(), (0, "right\n", ""), "waits: its answers")
+
+
+def test_stays(checks, work):
+    """Threads that are in a hook nearly always when a signal stops the program, which stays stopped
+    while it is let go."""
+    program = Program(["busy", "threads", "2"])
+    before = program.state()
+    for number in range(setting.cut(20, 2)):
+        cycle(checks, program, work / "stays.ttape", f"stays {number}", *EVERYTHING, stops="stays")
+        checks.equal(program.state(), before, f"stays {number}: afterwards")
+    checks.equal(program.end(), (0, "right\n", ""), "stays: its answers")
 
 
 def library_of(name, source, *flags):

@@ -4,6 +4,7 @@
  *     busy         nobody naps, as all do now and then without it; to be said first
  *     threads N    as many threads
  *     waits        a thread that waits in epoll_wait and minds each EINTR
+ *     rings        a thread that waits for a ring of the kernel's, and minds each EINTR
  *     forks        children, one after the other, whose answers are looked at
  *     signals      a timer's handler on a stack of its own, and jumps out of one
  *     storms       so many of these that each hook is interrupted
@@ -11,6 +12,7 @@
  *     coroutines   contexts that are switched between
  *     faults       a handler of SIGSEGV, which looks at where it was */
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -91,6 +94,7 @@ static void say_wrong(const char *what)
 
 static void *serve_on(void *from)
 {
+    (void)pthread_setname_np(pthread_self(), "serves");
     for (uint64_t i = (uintptr_t)from; !is_over; i++) {
         serve(i);
         nap(i);
@@ -108,6 +112,23 @@ static void *wait_on(void *pipe_end)
         serve(1);
         if (epoll_wait(file, &event, 1, 1000000) < 0 && errno == EINTR)
             say_wrong("epoll_wait was interrupted");
+    }
+    return NULL;
+}
+
+static void *ring_on(void *unused)
+{
+    struct io_uring_params how = {.flags = 0};
+    const int64_t time[2] = {0, 300000000};
+    const struct io_uring_getevents_arg more = {.ts = (uint64_t)(uintptr_t)time};
+    long file = syscall(SYS_io_uring_setup, 4, &how); /* some machines have none */
+    (void)unused;
+    while (!is_over && file >= 0) {
+        serve(4);
+        if (syscall(SYS_io_uring_enter, file, 0, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG,
+                    &more, sizeof more) < 0 &&
+            errno == EINTR)
+            say_wrong("io_uring_enter was interrupted");
     }
     return NULL;
 }
@@ -291,7 +312,9 @@ int main(int count, char **words)
             begin(wait_on, (void *)(intptr_t)ends[0]);
             while (sem_wait(&waiting) != 0)
                 continue;
-        } else if (strcmp(words[i], "forks") == 0)
+        } else if (strcmp(words[i], "rings") == 0)
+            begin(ring_on, NULL);
+        else if (strcmp(words[i], "forks") == 0)
             begin(fork_on, NULL);
         else if (strcmp(words[i], "starts") == 0)
             begin(start_on, NULL);
