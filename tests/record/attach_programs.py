@@ -25,12 +25,29 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def log_message(self, *words): pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 """
+FORKS = """
+import os, subprocess, sys, threading
+for line in sys.stdin:
+    n, found = int(line), []
+    if n % 3 == 0:
+        child = os.fork()
+        if child == 0:
+            os._exit(sum(i * n for i in range(100)) % 251)
+        found.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    elif n % 3 == 1:
+        found.append(int(subprocess.run(["echo", line.strip()], capture_output=True).stdout))
+    else:
+        one = threading.Thread(target=lambda: found.append(n * 2))
+        one.start()
+        one.join()
+    print(found[0], flush=True)
+"""
 PERL = """
 $| = 1;
 while (my $n = <STDIN>) {
     my %seen = map { ($_ * 7919 % 541) => 1 } 0 .. 199;
-    print eval { die "deep\\n" if $n < 0; join(",", (sort keys %seen)[0 .. 9]) . "," . $n * 2 },
-        "\\n";
+    print eval { die "odd\\n" if $n % 2; join(",", (sort keys %seen)[0 .. 9]) . "," . $n * 2 } ||
+        "it is odd", "\\n";
 }
 """
 RUBY = """
@@ -318,6 +335,22 @@ class Ssh(Lines):
         return done.stdout == f"{number}\n".encode()
 
 
+class SshWaits(Lines):
+    """A connection that never says who it is: its process is under a filter of system calls."""
+    def __init__(self):
+        super().__init__(None, None)
+
+    def ask(self, files, number):
+        return True
+
+    def open(self, place):
+        files = super().open(place)
+        files[0].write(b"SSH-2.0-a\r\n")
+        if not files[1].readline().startswith(b"SSH-2.0"):
+            raise ConnectionError("no answer")
+        return files
+
+
 # ---- the table ----
 
 @dataclass(frozen=True)
@@ -370,6 +403,8 @@ PROGRAMS = {
     "java": Program(server_soak.java, Http(JAVA), makes_code=True, options=("--module", "/libjvm")),
     "node": Program(server_soak.node, Http(NODE), makes_code=True),
     "python3": Program(script("python3", "server.py", PYTHON), Http(SORTED)),
+    "python3 forks": Program(script("python3", "forks.py", FORKS), Lines(
+        number_line, lambda n: f"{(4950 * n % 251, n, n * 2)[n % 3]}\n"), is_filter=True),
     "ruby": Program(script("ruby", "server.rb", RUBY), Lines(
         number_line, lambda n: f"{sorted(LIST)[n % 200]},{'odd' if n % 2 else 'even'}\n")),
     "php": Program(php, Once(Http(SORTED)), connections=2),
@@ -386,13 +421,16 @@ PROGRAMS = {
     "memcached": Program(memcached, Lines(
         memcached_question, lambda n: f"STORED\r\nVALUE k{n % 999} 0 5\r\nright\r\nEND\r\n")),
     "sshd": Program(sshd, Ssh(), connections=1, first=3),
+    "sshd net": Program(sshd, SshWaits(), connections=1, first=9, target=r"sshd: .*\[net\]",
+                        refused="a filter of system calls"),
     "git daemon": Program(git_daemon, Once(GitDaemon()), connections=1, first=20),
     "git": Program(git_objects, Lines(lambda n: f"{n:040x}\n", lambda n: f"{n:040x} missing\n"),
                    is_filter=True),
     "bash": Program(script("bash", "loop.sh", BASH), Lines(number_line, bash_answer),
                     is_filter=True),
     "perl": Program(script("perl", "loop.pl", PERL), Lines(
-        number_line, lambda n: ",".join(sorted(LIST)[:10]) + f",{n * 2}\n"), is_filter=True),
+        number_line, lambda n: "it is odd\n" if n % 2 else
+        ",".join(sorted(LIST)[:10]) + f",{n * 2}\n"), is_filter=True),
     "sqlite3": Program(lambda *_: [tool("sqlite3"), "-batch", ":memory:"], Lines(
         lambda n: "with recursive c(i) as (select 1 union all select i + 1 from c where i < 50) "
         f"select sum(i * {n % 1000}) from c;\n", lambda n: f"{1275 * (n % 1000)}\n"),

@@ -197,6 +197,7 @@ class Run:
             if way == "untraced":
                 begin = time.monotonic()
                 self.asker.is_over.wait(self.seconds)
+                self.asker.wait_for(1)
                 self.spans[way].append((begin, time.monotonic()))
                 continue
             if not self.attach(way) or not self.that(
