@@ -50,6 +50,11 @@ def a_crash(story):
     story.record("crash", wanted=128 + signal.SIGSEGV)
     story.sees(story.look("last", story.trace), r"was killed by SIGSEGV", r"store_result",
                r"handle_request", r"p_stories\.c:\d+")
+    words = ["record", "-q", "-f", "--patch", ".", "-o", story.trace, "--", "sh", "-c",
+             "sh -c 'kill -KILL $$'; exit 0"]  # a script comes to its end all the same
+    story.checks.equal(setting.tracetape(*words, cwd=story.folder).status, 0, "a script")
+    story.checks.that("was killed by SIGKILL" in "".join(screen.look("last", story.trace)[:2]),
+                      "who was killed comes first")
 
 
 def a_hang(story):

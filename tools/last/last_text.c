@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/calls/end_words.h"
+#include "tools/command/pager.h"
 #include "tools/command/wrap.h"
 #include "tools/io/table.h"
 #include "tools/last/last_view.h"
@@ -248,28 +249,41 @@ static void put_fault(struct tool_last *last, struct tool_output *out,
     tool_output_text(out, "\n");
 }
 
-static void put_thread(struct tool_last *last, struct tool_output *out,
-                       const ttape_last_thread *thread, bool is_first)
+/* "thread 7 of process 7, f: the process was killed by SIGSEGV, 3 ms after its start" */
+static void put_title(struct tool_last *last, struct tool_output *out,
+                      const ttape_last_thread *thread)
 {
-    char words[WORDS_BYTES], length[40];
+    unsigned columns = tool_terminal_columns();
+    char words[WORDS_BYTES], length[40] = "";
     ttape_process process = {0};
     ttape_stream_info info = {0};
     const ttape_stream *stream = &info.stream;
     (void)ttape_reader_get_stream(last->reader, thread->stream, &info);
     (void)ttape_reader_get_process(last->reader, stream->process, &process);
     ttape_string name = stream->name.size_bytes > 0 ? stream->name : process.name;
+    size_t start = out->size_bytes;
     put_words(last, thread, stream->process, words);
     tool_output_printf(out, "thread %" PRIu64 " of process %" PRIu64, stream->tid, info.pid);
     if (name.size_bytes > 0) {
         tool_output_text(out, ", ");
         tool_output_escaped(out, TTP_ESCAPE_TEXT, name);
     }
-    tool_output_printf(out, ": %s%s", thread->end.is_process ? "the process " : "", words);
-    if (last->has_times && thread->end_ns >= stream->start_time_ns) {
+    if (last->has_times && thread->end_ns >= stream->start_time_ns)
         length[tool_put_time(length, (int64_t)(thread->end_ns - stream->start_time_ns))] = '\0';
-        tool_output_printf(out, ", %s after its start", length);
-    }
-    tool_output_text(out, "\n");
+    size_t more = (thread->end.is_process ? strlen("the process ") : 0) + strlen(words) +
+                  (length[0] != '\0' ? strlen(",  after its start") + strlen(length) : 0);
+    bool is_wide = columns != 0 && out->size_bytes - start + 2 + more > columns;
+    tool_output_printf(out, ":%s%s%s", is_wide ? "\n  " : " ",
+                       thread->end.is_process ? "the process " : "", words);
+    tool_output_printf(out, "%s%s%s\n", length[0] != '\0' ? ", " : "", length,
+                       length[0] != '\0' ? " after its start" : "");
+}
+
+static void put_thread(struct tool_last *last, struct tool_output *out,
+                       const ttape_last_thread *thread, bool is_first)
+{
+    char length[40];
+    put_title(last, out, thread);
     if (last->has_times && thread->off_since_ns != 0) {
         length[tool_put_time(length, (int64_t)(thread->end_ns - thread->off_since_ns))] = '\0';
         tool_output_printf(out, "  recording was off for the last %s\n", length);
@@ -279,8 +293,19 @@ static void put_thread(struct tool_last *last, struct tool_output *out,
     put_calls(last, out, thread);
 }
 
-/* The thread that met the fault which ended its process, or alone can have, or that called exit;
- * else the first. */
+static bool was_killed(const struct tool_last *last, const ttape_last_thread *thread)
+{
+    ttape_stream_info info = {0};
+    ttape_last_end end = {0};
+    if (!thread->end.is_known || !thread->end.is_process)
+        return false;
+    (void)ttape_reader_get_stream(last->reader, thread->stream, &info);
+    (void)ttape_last_get_process(last->answer, info.stream.process, &end);
+    return end.how == TTAPE_PROCESS_END_SIGNAL;
+}
+
+/* The thread that met the fault which ended its process, or alone can have; of processes one that a
+ * signal ended; the thread that called exit; else the first. */
 static size_t find_ending(const struct tool_last *last)
 {
     uint64_t number, address;
@@ -289,6 +314,9 @@ static size_t find_ending(const struct tool_last *last)
             return i;
     if (last->ran_count != 0)
         return last->ran_latest;
+    for (size_t i = 0; i < last->thread_count; i++)
+        if (was_killed(last, &last->threads[i]))
+            return i;
     for (size_t i = 0; i < last->thread_count; i++)
         if (last->threads[i].end.is_known && !last->threads[i].end.is_process &&
             last->threads[i].end.how == TTAPE_THREAD_END_CALLED)
