@@ -267,6 +267,12 @@ static ttape_status put_end(struct ttp_encode *e, struct ttp_thread *thread,
     return TTAPE_OK;
 }
 
+bool ttp_end_goes_on(const struct ttp_encode *e, uint64_t payload)
+{
+    return e->ends_only ||
+           ((payload & 1) == 0 && ttp_end_how(payload) == TTAPE_THREAD_END_RECORDING);
+}
+
 ttape_status ttp_end_put(struct ttp_encode *e, struct ttp_thread *thread, uint64_t payload,
                          uint64_t ns, ttape_error *err)
 {
@@ -279,6 +285,9 @@ ttape_status ttp_end_put(struct ttp_encode *e, struct ttp_thread *thread, uint64
         thread->has_said = image->end.how != TTAPE_PROCESS_END_UNKNOWN;
         return TTAPE_OK;
     }
+    if (e->ends_only) /* it has ended since */
+        word = (struct ttp_end_word){.end = {.how = TTAPE_THREAD_END_RECORDING,
+                                             .number = TTAPE_STOP_SIZE}};
     if (word.is_process)
         take_seen(image, &word);
     else

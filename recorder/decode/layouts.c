@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "recorder/state/build_id.h"
 #include "recorder/state/proc_maps.h"
 
 #define SCAN_PAUSE_MS    50u
@@ -283,7 +284,9 @@ static ttape_status take_mapping(struct ttp_encode *e, struct ttp_image *image, 
         last->module.end = m.end;
         return TTAPE_OK;
     }
+    uint8_t id[TTP_BUILD_ID_BYTES];
     ttape_module module = {.start = m.start, .end = m.end, .path = path};
+    module.build_id = (ttape_string){(const char *)id, ttp_build_id_read(image->pid, &m, id)};
     return ttp_modules_add(e, &image->incoming, &module, err);
 }
 

@@ -364,7 +364,7 @@ static ttape_status end_thread(struct decoding *d, uint64_t record)
     uint64_t payload = ttp_record_payload(record), last_ns = thread->last_ns, exit_ns;
     if ((payload & TTP_END_SAID) != 0) /* nothing is written of it yet */
         return ttp_end_put(d->e, thread, payload, last_ns, d->err);
-    bool goes_on = (payload & 1) == 0 && ttp_end_how(payload) == TTAPE_THREAD_END_RECORDING;
+    bool goes_on = ttp_end_goes_on(d->e, payload);
     uint64_t ns = goes_on && d->e->is_full ? full_time(d) : time_of(d, ttp_record_time(record));
     TTP_TRY(ttp_decode_flush(d->e, thread, d->err));
     if (d->is_filtered) {
@@ -576,7 +576,7 @@ ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, 
     TTP_TRY(check_place(&d, &is_next));
     if (!is_next)
         return lose_late(&d);
-    skip_to(&d, d.at);
+    skip_to(&d, e->ends_only ? e->end_at : d.at);
     if (d.thread->stream == TTAPE_NONE && d.thread->named_ns == 0)
         memcpy(d.thread->name, slot->block.name, sizeof d.thread->name);
     e->decoded_slot = slot;

@@ -38,12 +38,20 @@ static bool is_little_of_new_thread(struct ttp_encode *e, const struct ttp_slot 
     return true;
 }
 
+/* That a thread is there no more, or was when recording stopped, says how long its calls were. */
+static bool find_end(const struct ttp_slot *slot, uint32_t *at)
+{
+    *at = slot->head.count;
+    for (uint32_t i = 0; i < slot->head.count; i++)
+        if (ttp_record_is_end(slot->records[i]))
+            *at = i;
+    return *at < slot->head.count;
+}
+
 ttape_status ttp_output_take(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err)
 {
-    if (e->is_full && !is_little_of_new_thread(e, slot)) {
-        for (uint32_t i = 0; i < slot->head.count; i++)
-            e->overwritten += ttp_record_is_event(slot->records[i]);
-        return TTAPE_OK;
-    }
-    return ttp_decode_slot(e, slot, err);
+    e->ends_only = e->is_full && !is_little_of_new_thread(e, slot);
+    for (uint32_t i = 0; e->ends_only && i < slot->head.count; i++)
+        e->overwritten += ttp_record_is_event(slot->records[i]);
+    return e->ends_only && !find_end(slot, &e->end_at) ? TTAPE_OK : ttp_decode_slot(e, slot, err);
 }

@@ -37,6 +37,8 @@ ttape_status ttp_wait_site(struct ttp_encode *e, struct ttp_thread *thread, uint
                            ttape_error *err);
 ttape_status ttp_stop_put(struct ttp_encode *e, struct ttp_thread *thread,
                           const struct ttp_stop *stop, ttape_error *err);
+/* Whether the thread of an END record went on when recording ended: of a file that is full all. */
+bool ttp_end_goes_on(const struct ttp_encode *e, uint64_t payload);
 /* Appends what the END record says. A thread of which nothing is kept has no end. */
 ttape_status ttp_end_put(struct ttp_encode *e, struct ttp_thread *thread, uint64_t payload,
                          uint64_t ns, ttape_error *err);

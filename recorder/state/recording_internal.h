@@ -362,12 +362,12 @@ struct ttp_encode {
     struct ttp_growing files;             /* char *, finished */
     struct ttp_growing numbers;           /* struct ttp_number: metadata of the caller */
     uint64_t finished_bytes, overwritten; /* the latter: events, of those that were recorded */
-    bool is_full;                   /* the trace has its full size: nothing more goes into it, */
-    uint64_t full_ns, little_count; /* from then on, but so many records of new threads */
+    bool is_full, ends_only;        /* the trace has its full size: nothing more goes into it, */
+    uint64_t full_ns, little_count; /* from then on, but so many records of new threads, and ends */
     uint64_t off_ns;                /* for which threads were seen to be off, added up */
     bool has_gone_on;               /* a thread, when recording ended, */
     uint32_t stop_reason;           /* for this reason */
-    uint32_t next_file;
+    uint32_t next_file, end_at;     /* the latter: of such a slot */
     /* checkpoints */
     int journal_fd;
     struct ttp_growing consumed; /* uint32_t slots that no checkpoint covers yet */

@@ -240,6 +240,12 @@ def test_waits(checks, work):
     checks.that(done.status in (0, 3) and b"is as it was" in done.err, f"waits: {done.err}")
     checks.equal(program.state(), before, "waits: afterwards")
     look_at_open_calls(checks, trace, ("main", "serve_on", "wait_on"))
+    said = json.loads(setting.tracetape("tree", "--all", "--depth", "1", "--json", trace).out)
+    times = {node["name"]: node["time_ns"] for node in said["nodes"] if node["level"] == 1}
+    checks.that(times["wait_on"] * 2 > times["main"], f"as long as it waited: {times}")
+    said = json.loads(setting.tracetape("graph", "--summary", "--json", trace).out)
+    told = said["summary"]["direct_calls_by"]
+    checks.that(told["missing_files"] == 0 and told["name"] > 0, f"builds of modules: {told}")
     checks.equal(program.end(), (0, "right\n", ""), "waits: its answers")
 
 
@@ -252,6 +258,24 @@ def test_stays(checks, work):
         cycle(checks, program, work / "stays.ttape", f"stays {number}", *EVERYTHING, stops="stays")
         checks.equal(program.state(), before, f"stays {number}: afterwards")
     checks.equal(program.end(), (0, "right\n", ""), "stays: its answers")
+
+
+def test_interrupted(checks, work):
+    """Before anything was changed: Ctrl-C is answered in words."""
+    program = Program(["threads", "1"])
+    before = program.state()
+    attached = recorder(program.pid, work / "interrupted.ttape", most="64G")
+
+    def catches():
+        text = Path(f"/proc/{attached.pid}/status").read_text(encoding="utf-8")
+        return int(re.search(r"^SigCgt:\s*(\w+)", text, re.M)[1], 16) >> signal.SIGINT - 1 & 1
+    until("a handler", catches)
+    attached.send_signal(signal.SIGINT)
+    said = attached.communicate(timeout=GIVE_UP)[1]
+    checks.that("was not attached to" in said if attached.returncode < 0 else
+                "was attached to" in said, f"interrupted: {attached.returncode}, {said}")
+    checks.equal(program.state(), before, "interrupted: afterwards")
+    checks.equal(program.end(), (0, "right\n", ""), "interrupted: its answers")
 
 
 def library_of(name, source, *flags):
@@ -562,6 +586,7 @@ def main():
         test_system_calls(checks, work)
         test_first_thread(checks, work)
         test_waits(checks, work)
+        test_interrupted(checks, work)
         test_storms(checks, work)
         test_stops(checks, work)
         test_cycles(checks, work)

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tools/command/signals.h"
@@ -13,6 +14,7 @@ static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 #define CAUGHT_COUNT (sizeof(caught) / sizeof(caught[0]))
 
 static _Atomic(const char *) output;
+static _Atomic(const char *) words;
 static _Atomic pid_t owner; /* of the file: children leave it where it is */
 
 void tool_signals_remove_output(void)
@@ -25,7 +27,10 @@ void tool_signals_remove_output(void)
 static void handle(int number)
 {
     int saved = errno;
+    const char *line = atomic_load(&words);
     tool_signals_remove_output();
+    if (line != NULL && write(STDERR_FILENO, line, strlen(line)) < 0)
+        errno = saved; /* nobody reads it */
     signal(number, SIG_DFL);
     raise(number);
     errno = saved;
@@ -60,3 +65,5 @@ void tool_signals_set_output(const char *path)
     atomic_store(&owner, getpid());
     atomic_store(&output, path);
 }
+
+void tool_signals_set_words(const char *line) { atomic_store(&words, line); }

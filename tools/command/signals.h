@@ -13,6 +13,9 @@ void tool_signals_unblock(void);
 /* The temporary name to remove on a signal; borrowed until it is changed; NULL: none. */
 void tool_signals_set_output(const char *path);
 
+/* A line that a signal which ends the command writes to standard error; borrowed as above. */
+void tool_signals_set_words(const char *line);
+
 /* Removes the registered output now (for a sudden end). */
 void tool_signals_remove_output(void);
 

@@ -8,6 +8,7 @@
 #include <tracetape/session.h>
 
 #include "tools/command/memory_limit.h"
+#include "tools/command/signals.h"
 #include "tools/command/tool.h"
 #include "tools/record/output/record_output.h"
 #include "tools/record/record_elsewhere.h"
@@ -99,7 +100,8 @@ static int finish_recording(struct tool_record_session *session, ttape_session *
     *is_complete = has_events;
     if (status == 0 && !has_events)
         return TOOL_CANNOT;
-    return status != 0 ? status : result.recording.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
+    bool is_whole = result.recording.lost_count == 0 && !result.is_segment_left;
+    return status != 0 ? status : is_whole ? TOOL_OK : TOOL_LOSS;
 }
 
 /* The library's message names the file already. */
@@ -194,6 +196,7 @@ static ttape_status start_recording(struct tool_record_session *session, ttape_s
                                     ttape_session_state *state, ttape_error *err)
 {
     tool_record_block_signals(&session->mask);
+    tool_signals_set_words(NULL);
     ttape_status status = ttape_session_start(recorded, err);
     ttape_session_get_state(recorded, state);
     bool goes_on = status == TTAPE_OK || state->pid != 0 ||

@@ -1,8 +1,11 @@
 /* attach: its options are a recording's; tools/record/session/ does the rest. */
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tools/command/options.h"
+#include "tools/command/signals.h"
 #include "tools/command/tool.h"
 #include "tools/record/output/output_pattern.h"
 #include "tools/record/session/record_session.h"
@@ -100,7 +103,7 @@ static const struct tool_command command = {
                 "  tracetape attach --duration 2s -F '^parse_' -o few.ttape $PID\n"
                 "  tracetape attach --plan $PID\n",
     .statuses = "  0    recorded; the process runs on as it was\n"
-                "  3    recorded, with events lost\n"
+                "  3    recorded, with events lost, or memory of the recorder stays in it\n"
                 "  4    not attached to, and nothing changed; or nothing was called\n",
     .operands_min = 1,
     .operands_max = 1,
@@ -122,8 +125,13 @@ static int attach_process(struct tool_record_session *session, const char *word)
         return status;
     }
     session->attach = pid;
-    char *none[] = {NULL};
-    return tool_record_session_run(session, 0, none);
+    char *none[] = {NULL}, line[96]; /* of a signal before signals wait: nothing is changed yet */
+    (void)snprintf(line, sizeof line,
+                   "tracetape: interrupted: process %" PRIu32 " was not attached to\n", pid);
+    tool_signals_set_words(line);
+    int status = tool_record_session_run(session, 0, none);
+    tool_signals_set_words(NULL);
+    return status;
 }
 
 int tool_verb_attach(int argc, char **argv)
