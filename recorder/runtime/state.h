@@ -388,14 +388,15 @@ struct ttp_runtime_process {
     char own_path[TTP_OWN_PATH_BYTES], arena_entry[TTP_ARENA_ENTRY_BYTES]; /* for other programs */
 };
 
-extern struct ttp_runtime_process ttp_process;
+/* Hidden, so that hooks find it without a table of addresses. */
+extern struct ttp_runtime_process ttp_process __attribute__((visibility("hidden")));
 
 /* The arena's first page is mapped over this one, so that hooks find it without a pointer. Before
  * that, and for ever where there is no arena, it is the process's own. */
 extern union ttp_arena_page {
     struct ttp_arena_head head;
     uint8_t bytes[TTP_ARENA_HEAD_BYTES];
-} ttp_arena;
+} ttp_arena __attribute__((visibility("hidden")));
 
 /* process/aside.c: not 0: threads may run whose thread pointer is not the C library's. */
 extern uint8_t ttp_is_aside;

@@ -15,6 +15,14 @@ static inline bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_M
 
 /* -- beside the hot path: other clocks, and where calls may be left out -- */
 
+/* Below the innermost frame, and not far. None is inlined there: what has the same stack pointer is
+ * over, or has jumped to this one. */
+static inline bool fits_probe(const struct ttp_runtime_frame *top,
+                              const struct ttp_thread_page *page, uintptr_t sp)
+{
+    return TTP_LIKELY(top->sp - sp - 1 < TTP_LARGE_FRAME - 1) && top < page->frames_end;
+}
+
 /* Where many calls around it are left out, the innermost frame is far. */
 static inline bool fits_far_enter(const struct ttp_runtime_frame *top,
                                   const struct ttp_thread_page *page, uintptr_t sp,
@@ -58,9 +66,11 @@ static inline __attribute__((always_inline)) void pass_enter(uintptr_t function,
     struct ttp_runtime_frame *top = ttp_thread.top;
     if (TTP_UNLIKELY(ttp_is_own_frame(top, function)))
         enter_other(function, call_site, sp, page);
+    else if (fits_probe(top, page, sp))
+        return; /* most are */
     else if (ttp_is_inlined_in(top, sp, call_site) && ttp_inlined_in(top) < TTP_INLINED_MAX)
         top->function += TTP_FRAME_INLINED;
-    else if (TTP_UNLIKELY(top->sp - sp - 1 >= TTP_LARGE_FRAME - 1 || top >= page->frames_end))
+    else
         enter_left_out(function, call_site, sp, page);
 }
 
@@ -117,6 +127,8 @@ pass_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp, const struct tt
     struct ttp_runtime_frame *top = ttp_thread.top;
     if (TTP_UNLIKELY(ttp_is_own_frame(top, function)))
         exit_other(function, call_site, sp, page);
+    else if (fits_probe(top, page, sp))
+        return; /* most are */
     else if (ttp_is_inlined_in(top, sp, call_site) && ttp_inlined_in(top) != 0)
         top->function -= TTP_FRAME_INLINED;
     else if (TTP_UNLIKELY(!fits_left_out_exit(top, page, sp, call_site)))
@@ -237,13 +249,6 @@ void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
 }
 
 /* -- patched functions: sp is where the return address lies -- */
-
-/* None is inlined: what has the same stack pointer is over, or has jumped to this one. */
-static inline bool fits_probe(const struct ttp_runtime_frame *top,
-                              const struct ttp_thread_page *page, uintptr_t sp)
-{
-    return TTP_LIKELY(top->sp - sp - 1 < TTP_LARGE_FRAME - 1) && top < page->frames_end;
-}
 
 static inline __attribute__((always_inline)) bool
 probe_enter_known(uintptr_t function, uintptr_t call_site, uintptr_t sp,
