@@ -199,6 +199,8 @@ struct ttp_arena_head {
     /* written by programs: static probes that were chosen, and patched or not */
     uint32_t patched_marks, unpatched_marks;
     uint32_t off_requests; /* counts who asked for mode to be off, be it off already or not */
+    /* written by programs that were attached to: forked children that called what is patched */
+    uint32_t children_left;
 };
 
 /* Says when a period ends, just before it does. */

@@ -51,7 +51,7 @@ struct ttp_attach_counts {
     uint64_t longest_ns;        /* of all stops */
     uint32_t followed;          /* libraries that were loaded meanwhile, and patched */
     uint32_t loaded;            /* others: nothing of them was recorded */
-    uint32_t children;          /* forked meanwhile, and put back as well */
+    uint32_t children;          /* forked meanwhile, at least: not recorded, and put back as well */
     bool is_left;               /* the segment stays: somebody may be inside */
     bool has_ended;             /* the process, before */
 };

@@ -443,7 +443,9 @@ ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *coun
     note_leaving(counts, &leaving);
     counts->has_ended = leaving.is_gone;
     counts->is_left = !leaving.is_gone && !leaving.is_unmapped;
-    counts->children = ttp_leave_children(&a->segment, a->options.pid, (uint64_t)a->arena.st_ino);
+    uint32_t there = ttp_leave_children(&a->segment, a->options.pid, (uint64_t)a->arena.st_ino);
+    uint32_t called = __atomic_load_n(&a->outside.head->children_left, __ATOMIC_RELAXED);
+    counts->children = there > called ? there : called;
     if (status == TTAPE_OK && leaving.foreign != 0)
         status = ttp_attach_refuse(err, a->options.pid,
                                    "%u places in its code were changed by somebody else meanwhile: "

@@ -106,7 +106,7 @@ typedef struct ttape_session_result {
     bool was_traced; /* by the process that traces: these counts are there */
     ttape_trace_counts traced;
     /* Of a process whose functions were patched while it ran: how often all of it stood still, and
-     * for how long at most; children that it forked meanwhile, and that were left as it was;
+     * for how long at most; children that it forked meanwhile, at least: none is recorded;
      * functions that were not patched, as somebody was inside them each time. */
     uint64_t stop_count, longest_stop_ns;
     uint32_t child_count, busy_count;

@@ -22,7 +22,8 @@ struct ttp_agent_slot {
 /* Zero in forked children: so they find no state, and record nothing. */
 extern struct ttp_agent_wiped {
     struct ttp_process_page process;
-    uint8_t fill[TTP_AGENT_PAGE - sizeof(struct ttp_process_page)];
+    uint32_t is_counted; /* it is such a child, and has said so */
+    uint8_t fill[TTP_AGENT_PAGE - sizeof(struct ttp_process_page) - sizeof(uint32_t)];
     struct ttp_agent_slot slots[TTP_AGENT_SLOTS];
 } ttp_agent_wiped;
 

@@ -148,6 +148,14 @@ static struct ttp_thread_state *begin_slot(struct ttp_agent_slot *slot, uint32_t
     return slot->state;
 }
 
+/* Once: how many they are is said at the end. */
+static void count_child(void)
+{
+    if (ttp_agent_wiped.is_counted == 0 &&
+        __atomic_exchange_n(&ttp_agent_wiped.is_counted, 1, __ATOMIC_RELAXED) == 0)
+        __atomic_add_fetch(&ttp_arena.head.children_left, 1, __ATOMIC_RELAXED);
+}
+
 /* A forked child's table is empty, and stays so. What is not its own address is no control block of
  * a C library's, and whoever has it is nobody. */
 static __attribute__((noinline)) struct ttp_thread_state *find_slowly(void)
@@ -155,6 +163,8 @@ static __attribute__((noinline)) struct ttp_thread_state *find_slowly(void)
     uint64_t block;
     __asm__("rdfsbase %0" : "=r"(block));
     uint64_t key = block + 1;
+    if (ttp_agent_wiped.process.image == 0)
+        count_child();
     if (ttp_agent_wiped.process.image == 0 || ttp_thread_block() != block)
         return state_at(0);
     uint64_t first = (uint64_t)(ttp_agent_slot_of(block) - ttp_agent_wiped.slots);

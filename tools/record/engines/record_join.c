@@ -499,8 +499,8 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
         tool_message("%u functions were left out, as somebody was inside them each time",
                      result->busy_count);
     if (result->child_count != 0)
-        tool_message("%u children that it forked meanwhile are as it was; their calls are not "
-                     "recorded",
+        tool_message("calls of %u children or more that it forked meanwhile are not recorded; "
+                     "those that run on are as it was",
                      result->child_count);
     if (result->is_segment_left)
         tool_message(
