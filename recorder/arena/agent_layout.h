@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 10u
+#define TTP_AGENT_VERSION 11u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
@@ -90,6 +90,7 @@ struct ttp_agent_shared {
     uint64_t changes;      /* struct ttp_change, change_count: what of the code is ours */
     uint64_t calls;        /* struct ttp_agent_call, of all threads */
     uint32_t change_count, process_id;
+    uint64_t unwind_at; /* the change in what unwinders ask, which is put back last; 0: none */
     /* where the arena's blocks go; in its file they begin at blocks_offset */
     uint64_t blocks, blocks_offset, file_bytes;
     uint32_t block_count, known_count;

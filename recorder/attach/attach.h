@@ -53,6 +53,7 @@ struct ttp_attach_counts {
     uint32_t loaded;            /* others: nothing of them was recorded */
     uint32_t children;          /* forked meanwhile, at least: not recorded, and put back as well */
     bool is_left;               /* the segment stays: somebody may be inside */
+    bool can_unwind;            /* who unwinds within it finds the way out of our code */
     bool has_ended;             /* the process, before */
 };
 

@@ -1,6 +1,6 @@
 /* Leaving a process: its code is put back and becomes its file's again; the segment goes when no
- * task is inside. What is ours stands in the segment itself, so that whoever comes later can do
- * this, too. */
+ * task is inside. Until then who unwinds through it is told how, so that this is put back last.
+ * What is ours stands in the segment itself, so that whoever comes later can do this, too. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -18,10 +18,12 @@
 #include "recorder/attach/attach_inside.h"
 
 #define CHILDREN_ROUNDS 8u
-#define TRIES           50u             /* for the segment */
+#define TRIES           100u /* for the segment: a busy machine lets who is inside wait */
 #define LEAST_NS        UINT64_C(10000) /* for who is to leave it alone; then longer, up to */
 #define MOST_NS         UINT64_C(20000000)
+#define SOON            25u
 #define PAUSE_NS        2000000
+#define PAUSE_LATER_NS  20000000
 #define CHANGES_MOST    8000000u
 #define LOCKED          24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
 
@@ -37,6 +39,7 @@ struct leaving {
     uint32_t range_count;
     bool was_compared;
     bool may_call; /* no filter of system calls has come meanwhile */
+    bool is_last;  /* it is not tried again */
     const struct ttp_segment *segment;
     uint64_t shared_at; /* of struct ttp_agent_shared */
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
@@ -44,7 +47,10 @@ struct leaving {
     struct ttp_agent_later lists[1 + TTP_AGENT_LATER];
     uint32_t list_count;
     struct ttp_change *all;     /* of these, one behind the other */
-    struct ttp_changes changes; /* of modules that are there, sorted */
+    struct ttp_changes changes; /* of modules that are there, sorted; but for */
+    struct ttp_changes late;    /* what unwinders ask: 0 or 1, until it is put back */
+    struct ttp_change late_change;
+    uint64_t unwind_at; /* 0: that is back */
     struct ttp_call_places places;
     struct ttp_maps maps;
 };
@@ -62,6 +68,28 @@ static int compare_changes(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* Out of the list of all changes. */
+static void take_late(struct leaving *l)
+{
+    uint32_t kept = 0;
+    l->late = (struct ttp_changes){.list = &l->late_change};
+    for (uint32_t i = 0; i < l->changes.count; i++)
+        if (l->changes.list[i].at == l->unwind_at)
+            l->late_change = l->changes.list[i], l->late.count = 1;
+        else
+            l->changes.list[kept++] = l->changes.list[i];
+    l->changes.count = kept;
+}
+
+/* Back into the list, which has room for it. */
+static void give_late(struct leaving *l)
+{
+    l->changes.list[l->changes.count++] = l->late_change;
+    qsort(l->changes.list, l->changes.count, sizeof *l->changes.list, compare_changes);
+    l->late.count = 0;
+    l->unwind_at = 0;
+}
+
 /* The lists, one behind the other, and all of them as one that is sorted. */
 static bool read_lists(struct leaving *l, int memory)
 {
@@ -76,6 +104,7 @@ static bool read_lists(struct leaving *l, int memory)
     memcpy(l->changes.list, l->all, done * sizeof *l->all);
     l->changes.count = done;
     qsort(l->changes.list, done, sizeof *l->changes.list, compare_changes);
+    take_late(l);
     return true;
 }
 
@@ -89,6 +118,7 @@ static bool read_changes(struct leaving *l, int memory)
         shared.later_count > TTP_AGENT_LATER)
         return false;
     l->shared_at = at + head.shared;
+    l->unwind_at = shared.unwind_at;
     memcpy(l->areas, shared.areas, sizeof l->areas);
     memcpy(l->modules, shared.modules, sizeof l->modules);
     l->lists[0] = (struct ttp_agent_later){.changes = shared.changes,
@@ -130,6 +160,7 @@ static void forget_unloaded(struct leaving *l)
         change += l->lists[i].change_count;
     }
     qsort(l->changes.list, l->changes.count, sizeof *l->changes.list, compare_changes);
+    take_late(l);
 }
 
 /* Whether these pages are in memory as they are in the file. */
@@ -229,22 +260,30 @@ static void lead_out(struct ttp_stop *stop, const struct leaving *l)
     }
 }
 
+static bool is_nobody_inside(const struct ttp_stop *stop, const struct leaving *l)
+{
+    const struct ttp_segment *s = l->segment;
+    const struct ttp_agent_area *areas = l->areas; /* the first one is in the segment */
+    struct ttp_points points = {0};
+    bool is_free = ttp_points_find(&points, stop, &l->maps) &&
+                   !ttp_points_hold(&points, s->at, s->at + s->bytes);
+    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
+        is_free &= areas[i].bytes == 0 ||
+                   !ttp_points_hold(&points, areas[i].at, areas[i].at + areas[i].bytes);
+    ttp_points_free(&points);
+    return is_free;
+}
+
 /* Nobody comes into the segment any more; who is in it goes on there for a moment. It goes when
  * its areas elsewhere have gone, of which one goes in a stop. */
 static void unmap(struct ttp_stop *stop, struct leaving *l)
 {
     const struct ttp_segment *s = l->segment;
-    struct ttp_agent_area *areas = l->areas; /* the first one is in the segment */
-    struct ttp_points points = {0};
+    struct ttp_agent_area *areas = l->areas;
+    bool is_free = is_nobody_inside(stop, l);
     uint32_t next = 0;
-    bool is_free = ttp_points_find(&points, stop, &l->maps) &&
-                   !ttp_points_hold(&points, s->at, s->at + s->bytes);
-    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++) {
-        is_free &= areas[i].bytes == 0 ||
-                   !ttp_points_hold(&points, areas[i].at, areas[i].at + areas[i].bytes);
+    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
         next = next == 0 && areas[i].bytes != 0 ? i : next;
-    }
-    ttp_points_free(&points);
     if (!is_free)
         lead_out(stop, l);
     if (is_free && next == 0)
@@ -259,6 +298,19 @@ static void note_stop(struct leaving *l, struct ttp_stop *stop)
     uint64_t took = ttp_stop_end(stop);
     l->said->stops++;
     l->said->longest_ns = took > l->said->longest_ns ? took : l->said->longest_ns;
+}
+
+/* False: not all of it. */
+static bool put_late_back(int memory, struct leaving *l)
+{
+    struct ttp_restored restored;
+    if (l->late.count == 0)
+        return true;
+    if (!ttp_code_restore(memory, &l->late, &restored))
+        return false;
+    l->said->foreign += restored.foreign;
+    give_late(l);
+    return restored.foreign == 0;
 }
 
 /* A debugger holds all of its tasks: then bytes can be put back, and no more. */
@@ -282,7 +334,8 @@ static bool put_back_held(struct leaving *l)
                     (l->changes.list != NULL || read_changes(l, memory));
     if (is_known)
         forget_unloaded(l);
-    bool is_back = is_known && ttp_code_restore(memory, &l->changes, &restored);
+    bool is_back =
+        is_known && ttp_code_restore(memory, &l->changes, &restored) && put_late_back(memory, l);
     if (memory >= 0)
         (void)close(memory);
     return is_back;
@@ -325,7 +378,9 @@ static bool put_back(struct ttp_stop *stop, struct leaving *l)
         is_whole = has_agent(l, stop->memory) && look_at_maps(l, stop->memory) &&
                    ttp_code_restore(stop->memory, &l->changes, &restored);
     l->said->foreign = restored.foreign;
-    l->said->is_back = is_whole && restored.foreign == 0;
+    if (is_whole && (!l->may_call || restored.foreign != 0)) /* the segment stays */
+        is_whole = put_late_back(stop->memory, l);
+    l->said->is_back = is_whole && l->said->foreign == 0;
     if (l->said->is_back)
         ttp_calls_return(stop, l->modules);
     return is_whole;
@@ -338,6 +393,13 @@ static bool go_away(struct ttp_stop *stop, struct leaving *l)
     if (!has_agent(l, stop->memory))
         return false;
     ttp_calls_return(stop, l->modules);
+    if (l->late.count != 0) {
+        if (!l->may_call || l->is_last || is_nobody_inside(stop, l))
+            (void)put_late_back(stop->memory, l);
+        else
+            lead_out(stop, l);
+        return true;
+    }
     /* Code that calls are made by may have been patched, too: now it is as it was. */
     if (l->may_call && ttp_call_places_find(&l->places, &l->maps, stop->memory)) {
         if (l->range_count != 0)
@@ -361,9 +423,9 @@ static void look_ahead(struct leaving *l)
         (void)(l->changes.list != NULL || read_changes(l, memory));
     } else if (look_at_maps(l, memory)) {
         (void)ttp_call_places_find(&l->places, &l->maps, memory);
-        if (!l->was_compared)
+        if (!l->was_compared && l->late.count == 0)
             find_ranges(l, memory);
-        l->was_compared = true;
+        l->was_compared = l->late.count == 0;
     }
     (void)close(memory);
 }
@@ -411,7 +473,7 @@ static bool is_gone(uint32_t pid)
 /* What has gone is no try that was in vain. */
 static uint32_t steps_left(const struct leaving *l)
 {
-    uint32_t left = l->range_count;
+    uint32_t left = l->range_count + l->late.count;
     for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
         left += l->areas[i].bytes != 0;
     return left;
@@ -420,20 +482,21 @@ static uint32_t steps_left(const struct leaving *l)
 ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *segment,
                        ttape_error *err)
 {
-    const struct timespec pause = {0, PAUSE_NS};
+    const struct timespec pause = {0, PAUSE_NS}, later = {0, PAUSE_LATER_NS};
     struct leaving l = {.said = leaving, .segment = segment};
     ttape_status status = TTAPE_OK;
     bool is_again = true;
     for (uint32_t tries = 0, left = steps_left(&l); is_again && tries < TRIES;) {
         if (tries != 0)
-            (void)nanosleep(&pause, NULL);
+            (void)nanosleep(tries < SOON ? &pause : &later, NULL);
+        l.is_last = tries + 1 == TRIES;
         status = leave_once(&l, &is_again, err);
         if (status != TTAPE_OK && is_gone(leaving->pid)) {
             leaving->is_gone = true;
             status = TTAPE_OK;
             break;
         }
-        if (status != TTAPE_OK && !leaving->is_back)
+        if (status != TTAPE_OK && (!leaving->is_back || l.late.count != 0))
             is_again = !put_back_held(&l);
         tries = steps_left(&l) == left ? tries + 1 : 1;
         left = steps_left(&l);

@@ -173,8 +173,7 @@ const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_wish
                              const struct ttp_code_text *text)
 {
     *w = (struct ttp_windows){.chosen = wish->chosen};
-    if (look->chosen_calls != NULL && w->chosen != NULL && wish->plan != NULL &&
-        w->chosen->finds <= wish->plan->function_count)
+    if (w->chosen != NULL && wish->plan != NULL && w->chosen->finds <= wish->plan->function_count)
         w->finds = w->chosen->finds;
     const char *why = open_plan(w, wish, look, text->high - elf->bias);
     if (why != NULL)

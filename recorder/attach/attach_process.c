@@ -221,6 +221,7 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     shared->changes = s->at + s->changes;
     shared->calls = s->at + s->calls;
     shared->blocks = s->at + s->blocks;
+    shared->areas[0] = (struct ttp_agent_area){s->at + s->area, a->targets.clusters[0].bytes};
     shared->state_count = s->state_count;
     shared->state_bytes = s->state_bytes;
     shared->memory_at = s->memory_at;

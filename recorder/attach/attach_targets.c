@@ -226,12 +226,30 @@ static bool tell_list(const struct ttp_targets *t, const struct ttp_segment *seg
                             &shared->later_count, sizeof shared->later_count);
 }
 
+/* The change by which unwinders are answered; 0: there is none. */
+static uint64_t answer_at(const struct ttp_windows *w)
+{
+    for (uint32_t i = 0; w->finds != 0 && i < w->changes.count; i++)
+        if (w->list[i].function == w->finds - 1)
+            return w->list[i].at;
+    return 0;
+}
+
+static bool tell_answer(const struct ttp_segment *segment, uint64_t unwind_at, int memory)
+{
+    return unwind_at == 0 ||
+           ttp_memory_write(memory,
+                            shared_at(segment, offsetof(struct ttp_agent_shared, unwind_at)),
+                            &unwind_at, sizeof unwind_at);
+}
+
 /* Modules are sorted by address, so all changes are. */
 const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *segment,
                              struct ttp_agent_shared *shared, int memory)
 {
     uint64_t at =
         t->first_area == 0 ? segment->at + segment->changes : t->areas[0].at + t->changes_room;
+    uint64_t unwind_at = 0;
     uint32_t count = 0;
     for (size_t i = 0; i < t->count; i++) {
         struct ttp_target *target = &t->list[i];
@@ -242,10 +260,12 @@ const char *ttp_targets_fill(struct ttp_targets *t, const struct ttp_segment *se
         if (!put_target(target, memory, at + count * sizeof(struct ttp_change)))
             return "its memory cannot be written to";
         count += target->windows.changes.count;
+        unwind_at += answer_at(&target->windows); /* one of them has it */
     }
-    if (count == 0)
+    if (count == 0 || (count == (unwind_at != 0) && t->chosen_calls == NULL))
         return "none of its functions can be patched";
-    return tell_modules(t, segment, shared, memory) && tell_list(t, segment, shared, count, memory)
+    return tell_answer(segment, unwind_at, memory) && tell_modules(t, segment, shared, memory) &&
+                   tell_list(t, segment, shared, count, memory)
                ? NULL
                : "its memory cannot be written to";
 }
@@ -395,12 +415,13 @@ static void count_sites(const struct ttp_target *target, struct ttp_attach_count
 void ttp_targets_count(const struct ttp_targets *t, uint32_t busy, struct ttp_attach_counts *counts)
 {
     uint32_t chosen = 0, entries = 0;
+    counts->can_unwind |= have_answers(t, false);
     for (size_t i = 0; i < t->count; i++) {
-        const struct ttp_probe_decision *d = &t->list[i].windows.decision;
-        uint32_t own = has_answer(&t->list[i], false); /* not for the trace */
+        const struct ttp_windows *w = &t->list[i].windows;
+        const struct ttp_probe_decision *d = &w->decision;
         count_sites(&t->list[i], counts);
-        chosen += d->chosen_count - own;
-        entries += d->entries - own;
+        chosen += d->chosen_count - (w->finds != 0); /* that is not for the trace */
+        entries += d->entries - (answer_at(w) != 0);
         counts->exits += d->exits;
         counts->exits_left += d->exits_left;
         counts->faults += t->list[i].windows.faults;

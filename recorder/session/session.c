@@ -320,6 +320,7 @@ static void fill_attached(const ttape_session *session, ttape_session_result *re
     result->followed_count = counts->followed;
     result->left_module_count = counts->modules_left;
     result->is_segment_left = counts->is_left;
+    result->can_unwind = counts->can_unwind;
 }
 
 static void fill_result(const ttape_session *session, ttape_session_result *result)

@@ -31,6 +31,8 @@ EVENTS = 500
 # A thread may stand still inside a hook for longer than its record is waited for: one of each.
 HOLES = 8
 GIVE_UP = 120
+LACKS = "rdfsbase"
+ENDS = "stacks end in the recorder's code"
 
 
 def until(what, is_so):
@@ -43,10 +45,11 @@ def until(what, is_so):
 
 
 class Program:
-    """p_attached with those words, and what /proc says of it."""
-    def __init__(self, words):
-        path = setting.build("p_attached.c", flags=("-O2", "-pthread"), log=False, hooks=False)
-        self.process = subprocess.Popen([path, *FIRST, *words], stdout=subprocess.PIPE,
+    """p_attached with those words, or another one, and what /proc says of it."""
+    def __init__(self, words, source="p_attached.c", flags=("-O2", "-pthread")):
+        path = setting.build(source, flags=flags, log=False, hooks=False)
+        first = FIRST if source == "p_attached.c" else []
+        self.process = subprocess.Popen([path, *first, *words], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.pid = self.process.pid
         assert self.process.stdout.readline() == "ready\n"
@@ -576,7 +579,7 @@ def main():
     with setting.work_dir() as folder:
         work = Path(folder)
         probe = setting.run([setting.COMMAND, "attach", "--duration", "10ms", "1"], timeout=60)
-        if b"rdfsbase" in probe.err:
+        if LACKS.encode() in probe.err:
             setting.skip("this machine lacks rdfsbase")
         test_refusals(checks, work)
         test_unloaded(checks, work)

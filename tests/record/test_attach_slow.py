@@ -9,6 +9,7 @@ from pathlib import Path
 os.environ["TTAPE_THOROUGH"] = "1"  # read when test_attach is
 import setting  # noqa: E402
 import test_attach  # noqa: E402
+import test_attach_state  # noqa: E402
 
 MANY = {"8": 1000, "200": 100}
 
@@ -25,6 +26,7 @@ def main():
                                   f"{threads} threads, {number}")
             checks.equal(program.state(), before, f"{threads} threads: afterwards")
             checks.equal(program.end(), (0, "right\n", ""), f"{threads} threads: its answers")
+        test_attach_state.check_all(checks, Path(folder))
     checks.verdict()
     test_attach.main()
 

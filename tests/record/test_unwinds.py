@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Whoever unwinds finds what is there otherwise, at each instruction: of functions whose windows
 have all forms, of their stubs, of what these call, of system calls' stubs. A library steps through
-the program, unwinds after each step, and writes each change of the stack (programs/steps.c)."""
+the program, unwinds after each step, and writes each change of the stack (programs/steps.c). So it
+is where the program is attached to before its first step."""
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import process_state
 import setting
+import test_attach
 
 KINDS = {"entry", "return", "tail", "conditional", "host", "conditional-return"}
 LINES = setting.cut(1000000, 100) # of programs of C
@@ -19,6 +22,8 @@ PROGRAMS = [("p_shapes.c", "-O1", WAYS),
             ("p_inlined.c", "-O2", [("--patch", ".", "--inlined")]),
             *setting.cut([("p_patched.c", level, [("--patch", ".")])
                           for level in ("-O0", "-O1", "-O2", "-Os")], [])]
+ATTACHED = setting.cut(["p_shapes.c", "p_values.c", "p_patched.c"], ["p_shapes.c"])
+FEW = setting.cut(1000, 150) # of their lines
 STUB_STEPS = 50 # less would mean that nothing was patched
 
 
@@ -45,6 +50,32 @@ class Run:
         *lines, last = (self.work / "steps").read_text(encoding="ascii").splitlines()
         return lines, int(last.split(",")[1].split()[0])
 
+    def check_stacks(self, label, wanted):
+        found, in_stubs = self.stacks()
+        wrong = [(a, b) for a, b in zip(found, wanted) if a != b][:2]
+        self.checks.equal((len(found), wrong), (len(wanted), []), f"{label}: stacks")
+        self.checks.that(in_stubs >= STUB_STEPS, f"{label}: {in_stubs} steps in stubs")
+
+    def check_attached(self, name, level, program, wanted):
+        """The program waits until there are jumps in it."""
+        label = f"{name} {level} attached"
+        process = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**self.environment, "STEPS_WAIT": "1", "STEPS_LINES": str(FEW)})
+        self.checks.equal(process.stdout.readline(), b"ready\n", label)
+        attached = test_attach.recorder(process.pid, self.work / "out.ttape", "--module",
+                                        f"{program}$", most="64G",
+                                        XDG_CACHE_HOME=self.environment["XDG_CACHE_HOME"])
+        test_attach.until(label, lambda: attached.poll() is not None or
+                          str(program) in process_state.changed_code(process.pid))
+        process.communicate(b"x", timeout=test_attach.GIVE_UP)
+        said = attached.communicate(timeout=test_attach.GIVE_UP)[1]
+        if attached.returncode == 4 and test_attach.LACKS in said or test_attach.ENDS in said:
+            print(f"SKIPPED {label}: {said}")
+            return
+        self.checks.that(attached.returncode in (0, 3), f"{label}: {said}")
+        self.check_stacks(label, wanted[:FEW])
+
     def check(self, name, level, ways):
         program = build(name, level)
         self.environment["STEPS_LINES"] = str(1000 if name == "p_shapes.c" else LINES)
@@ -58,10 +89,9 @@ class Run:
             label = f"{name} {level} {' '.join(way)}"
             self.checks.equal((done.status in (plain.returncode, 3), done.out),
                               (True, plain.stdout), f"{label}: status, output")
-            found, in_stubs = self.stacks()
-            wrong = [(a, b) for a, b in zip(found, wanted) if a != b][:2]
-            self.checks.equal((len(found), wrong), (len(wanted), []), f"{label}: stacks")
-            self.checks.that(in_stubs >= STUB_STEPS, f"{label}: {in_stubs} steps in stubs")
+            self.check_stacks(label, wanted)
+        if name in ATTACHED:
+            self.check_attached(name, level, program, wanted)
 
 
 def check_kinds(run):

@@ -112,7 +112,8 @@ typedef struct ttape_session_result {
     uint32_t child_count, busy_count;
     uint32_t loaded_count;      /* libraries that it loaded meanwhile, and that are not recorded */
     uint32_t left_module_count; /* modules that were not patched: their code is not as in files */
-    bool is_segment_left; /* memory of ours stays in it: nobody could say that it is not used */
+    bool is_segment_left;    /* memory of ours stays in it: nobody could say that it is not used */
+    bool can_unwind;         /* who unwinds within it was told how to from code of ours */
     uint32_t followed_count; /* libraries that it loaded meanwhile, and that were patched then */
 } ttape_session_result;
 

@@ -1,6 +1,5 @@
 /* System calls of a program that was attached to: the stubs and hooks of patch/calls.c, with
- * numbers alone, as nothing that they point to may be read. Threads wait in stubs; so the loader's
- * answer to unwinders is ours for a place in one. */
+ * numbers alone, as nothing that they point to may be read. */
 #include "recorder/runtime/agent/agent.h"
 #include "recorder/runtime/patch/patch.h"
 
@@ -139,35 +138,3 @@ void ttp_event_missed(void)
     if (ttp_has_state())
         ttp_add_here(&ttp_thread.page->dropped, 1);
 }
-
-/* -- unwinders -- */
-
-/* As <dlfcn.h> has it from glibc 2.35 on. */
-struct found_object {
-    uint64_t flags, start, end, link_map, eh_frame, reserved[7];
-};
-
-/* 0: it is found; 1: the loader is to be asked. */
-int ttp_find_object(uintptr_t code, struct found_object *result);
-__attribute__((used)) int ttp_find_object(uintptr_t code, struct found_object *result)
-{
-    const struct ttp_agent_module *modules = ttp_agent_shared.modules;
-    for (uint32_t i = 0; i < TTP_AGENT_MODULES && modules[i].high != 0; i++) {
-        uint64_t start = modules[i].calls, end = start + modules[i].calls_bytes;
-        if (code - start >= end - start)
-            continue;
-        const struct ttp_area_data *data = (const struct ttp_area_data *)start;
-        *result = (struct found_object){
-            .start = start, .end = end, .eh_frame = (uintptr_t)data->unwind_head};
-        return 0;
-    }
-    return 1;
-}
-
-/* The hook of _dl_find_object's entry: its stub has rdi on the stack (patch/probe_entry.c). What
- * is found is returned at once, 144 bytes above. */
-__asm__(".text\n\t.p2align 5\n\t.globl ttp_find_entry\n\t.hidden ttp_find_entry\n\t"
-        ".type ttp_find_entry, @function\nttp_find_entry:\n\t"
-        "pushq %rsi\n\tmovq 16(%rsp), %rdi\n\tcld\n\tcall ttp_find_object\n\tpopq %rsi\n\t"
-        "testl %eax, %eax\n\tjne 1f\n\tleaq 144(%rsp), %rsp\n1:\tret\n\t"
-        ".size ttp_find_entry, . - ttp_find_entry\n\t");

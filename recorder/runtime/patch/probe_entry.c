@@ -55,14 +55,15 @@
     POP("rcx", "16")                                                                               \
     "popq %rax\n\t" PUSHED("-8", "8") "addb $127, %al\n\tsahf\n\t" POP("rax", "0")
 
-#define ENTRY(name, hook) ENTRY_WITH(name, "", hook)
-#define ENTRY_WITH(name, more, hook)                                                               \
+#define ENTRY(name, hook)            ENTRY_WITH(name, "", hook)
+#define ENTRY_WITH(name, more, hook) ENTRY_THEN(name, more, hook, "")
+#define ENTRY_THEN(name, more, hook, then)                                                         \
     ".p2align 5\n\t.globl " name "\n\t.hidden " name "\n\t.type " name ", @function\n" name        \
     ":\n\t.cfi_startproc simple\n\t" FRAME SAVE                                                    \
     "movq %rsp, %rbp\n\t.cfi_def_cfa_register %rbp\n\t" CALLER_AT(                                 \
         "0x76", "80") "leaq 224(%rbp), %rdx\n\tmovq (%rdx), %rsi\n\t" more                         \
-                      "andq $-16, %rsp\n\tcall " hook                                              \
-                      "\n\tmovq %rbp, %rsp\n\t.cfi_def_cfa_register %rsp\n\t" RESTORE              \
+                      "andq $-16, %rsp\n\tcall " hook "\n\t" then                                  \
+                      "movq %rbp, %rsp\n\t.cfi_def_cfa_register %rsp\n\t" RESTORE                  \
                       "ret\n\t.cfi_endproc\n\t.size " name ", . - " name "\n\t"
 
 #define KEEP(number, below) "movsd %xmm" #number ", -" #below "(%rbp)\n\t"
@@ -91,3 +92,18 @@ __asm__(".text\n\t" ENTRY("ttp_probe_enter_entry", "ttp_probe_enter") ENTRY("ttp
                                     ENTRY_WITH("ttp_probe_exit_valued_entry", FLOATS,
                                                "ttp_probe_exit_valued")
                                         ENTRY_WITH("ttp_probe_mark_entry", ALL, "ttp_probe_mark"));
+
+#ifdef TTP_AGENT
+/* What unwinders ask is answered in its place where the code is ours: as if it returned 0. */
+__asm__(".text\n\t" ENTRY_THEN(
+    "ttp_agent_answer_entry", "", "ttp_agent_answer",
+    "testb %al, %al\n\tjnz ttp_agent_found\n\t") ".type ttp_agent_found, "
+                                                 "@function\nttp_agent_found:\n\t.cfi_startproc\n\t"
+                                                 ".cfi_def_cfa %rbp, 232\n\t.cfi_offset %rbp, "
+                                                 "-232\n\t"
+                                                 "movq %rbp, %rsp\n\tpopq %rbp\n\t"
+                                                 ".cfi_def_cfa %rsp, 224\n\t.cfi_restore %rbp\n\t"
+                                                 "leaq 216(%rsp), %rsp\n\t.cfi_def_cfa_offset 8\n\t"
+                                                 "xorl %eax, %eax\n\tret\n\t.cfi_endproc\n\t"
+                                                 ".size ttp_agent_found, . - ttp_agent_found\n");
+#endif

@@ -7,7 +7,8 @@
  * Where unwinding does not come to main's caller, or finds other registers there than it had, it
  * writes that. So a program that is patched writes the same as one that is not. After STEPS_LINES
  * lines the program goes on by itself. Last come the steps, and how many of them were in code that
- * belongs to no file. */
+ * belongs to no file. With STEPS_WAIT it says "ready" first, and begins when its input has a byte.
+ */
 #include <dlfcn.h>
 #include <link.h>
 #include <signal.h>
@@ -185,6 +186,8 @@ static int main_in_steps(int count, char **words, char **environment)
     setvbuf(out, NULL, _IOFBF, BUFFER);
     dl_iterate_phdr(look, NULL);
     sigaction(SIGTRAP, &action, NULL);
+    if (getenv("STEPS_WAIT") != NULL && (puts("ready") < 0 || fflush(stdout) != 0 || getchar() < 0))
+        return 99;
     int status = steps_main(count, words, environment, real_main);
     fprintf(out, "# %ld steps, %ld of them in stubs, %ld broken\n", steps, stub_steps, broken);
     fclose(out);

@@ -327,12 +327,13 @@ static int add_modules(struct tool_record_join *join, struct tool_record_patch *
     add_libraries(join, patch, NULL);
     if (join->count != 0 && patch->library_calls)
         add_called(join, patch);
-    if (join->has_calls && !tool_record_answer_add(join, patch))
+    bool is_any = join->function_count != 0 || join->has_calls;
+    if (is_any && !tool_record_answer_add(join, patch) && join->has_calls)
         return tool_fail("cannot attach to process %u: its C library cannot tell unwinders of what "
                          "system calls go through (glibc from 2.35 on can); tracetape syscalls "
                          "--attach %u records them by ptrace",
                          pid, pid);
-    if (join->function_count != 0 || join->has_calls)
+    if (is_any)
         return TOOL_OK;
     return tool_fail("nothing to attach for: no function of '%s'%s is chosen", executable,
                      patch->module->count != 0 ? ", or of a library that it has loaded,"
@@ -495,6 +496,9 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
         tool_message("libraries were loaded meanwhile (%u) whose functions are not recorded: none "
                      "of them is chosen, or they cannot be patched",
                      result->loaded_count);
+    if (!result->can_unwind)
+        tool_message("who unwinds within the process, as profilers do, may have seen stacks end in "
+                     "the recorder's code: its C library is older than 2.35, or another one");
     if (result->busy_count != 0)
         tool_message("%u functions were left out, as somebody was inside them each time",
                      result->busy_count);

@@ -50,8 +50,8 @@ ttape_string tool_record_join_build_id(const struct tool_record_join *join, ttap
 struct tool_record_asked;
 const char *tool_record_join_add(struct tool_record_join *join, struct tool_record_patch *patch,
                                  struct tool_record_asked *asked, const char *path);
-/* record_answer.c: marks the function that unwinders ask for code, as threads wait in stubs where
- * system calls are recorded. False: there is none, as before glibc 2.35. */
+/* record_answer.c: marks the function that unwinders ask for code, as handlers interrupt hooks and
+ * stubs, and threads wait in those of system calls. False: there is none, as before glibc 2.35. */
 bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_patch *patch);
 /* The same where the module was not there at first; nothing is done for those that were. */
 void tool_record_join_later(struct tool_record_join *join, struct tool_record_patch *patch,
