@@ -288,6 +288,7 @@ def library_of(name, source, *flags):
 
 
 def count_events(pid):
+    setting.tracetape("control", pid, "flush")
     done = setting.run([setting.COMMAND, "control", str(pid), "status", "--json"], timeout=GIVE_UP)
     return json.loads(done.out)["events"] if done.status == 0 else 0
 
@@ -320,7 +321,6 @@ def test_loaded(checks, work):
     checks.equal(done.status, 0, f"a filter meanwhile: {done.err}")
     now = count_events(process.pid)
     checks.that(all(ask() for _ in range(EVENTS)), "it goes on")
-    setting.tracetape("control", process.pid, "flush")
     checks.that(count_events(process.pid) < now + EVENTS, "what the filter leaves is not there")
     attached.send_signal(signal.SIGINT)
     said = attached.communicate(timeout=GIVE_UP)[1]
