@@ -17,4 +17,10 @@ if(TTAPE_SANITIZE)
     target_compile_options(ttape_developer INTERFACE
         -fsanitize=${TTAPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(ttape_developer INTERFACE -fsanitize=${TTAPE_SANITIZE})
+    # of some 230 programs each is linked with all of the library
+    find_program(TTAPE_LLD ld.lld)
+    mark_as_advanced(TTAPE_LLD)
+    if(TTAPE_LLD AND TTAPE_SANITIZE MATCHES "address")
+        target_link_options(ttape_developer INTERFACE -fuse-ld=lld)
+    endif()
 endif()
