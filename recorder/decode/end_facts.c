@@ -286,8 +286,8 @@ ttape_status ttp_end_put(struct ttp_encode *e, struct ttp_thread *thread, uint64
         return TTAPE_OK;
     }
     if (e->ends_only) /* it has ended since */
-        word = (struct ttp_end_word){.end = {.how = TTAPE_THREAD_END_RECORDING,
-                                             .number = TTAPE_STOP_SIZE}};
+        word = (struct ttp_end_word){
+            .end = {.how = TTAPE_THREAD_END_RECORDING, .number = TTAPE_STOP_SIZE}};
     if (word.is_process)
         take_seen(image, &word);
     else

@@ -7,10 +7,10 @@
 #include "tools/command/tool.h"
 #include "tools/slow/slow_view.h"
 
-#define TIMES_LONGER 10   /* than the mean of the others */
-#define CALLS_LEAST  20u  /* of a function, that there is a usual time */
-#define SPARE        2u   /* so many times the calls that are shown, with callers of these */
-#define SMALL_SHARE  50   /* of the first: what is shorter says no more */
+#define TIMES_LONGER 10  /* than the mean of the others */
+#define CALLS_LEAST  20u /* of a function, that there is a usual time */
+#define SPARE        2u  /* so many times the calls that are shown, with callers of these */
+#define SMALL_SHARE  50  /* of the first: what is shorter says no more */
 
 struct search {
     const ttape_report *report;
@@ -119,8 +119,7 @@ static void take_calls(struct tool_slow_unusual *unusual, const struct search *s
     for (uint32_t i = 0; i < count; i++) {
         const ttape_report_row *row = row_of(search, calls[i].site);
         if (row != NULL && has_ended(&calls[i]) && is_far_longer(own_ns(&calls[i]), row))
-            unusual->calls[unusual->count++] =
-                (struct tool_slow_usual){&calls[i], find_usual(row)};
+            unusual->calls[unusual->count++] = (struct tool_slow_usual){&calls[i], find_usual(row)};
     }
     leave_callers(unusual);
     qsort(unusual->calls, unusual->count, sizeof(*unusual->calls), compare);
