@@ -12,8 +12,8 @@ from pathlib import Path
 
 import tidy
 
-DROPPED = ("-fexcess-precision=standard", "-fno-tree-loop-distribute-patterns",
-           "-mstringop-strategy=unrolled_loop", "-MD")
+DROPPED = ("-fexcess-precision=standard", "-fno-partial-inlining",
+           "-fno-tree-loop-distribute-patterns", "-mstringop-strategy=unrolled_loop", "-MD")
 WITH_WORD = ("-MT", "-MF", "-o", "-c")
 
 

@@ -180,8 +180,8 @@ START_TEST(sources_agree)
     struct counts counts = {0};
     for (uint32_t s = 0; s < plans[_i].streams; s++)
         compare_levels(r, s, &counts);
-    ck_assert_uint_gt(counts.overviews, plans[_i].events / plans[_i].partition_events * 4 /
-                                            ttest_every(3));
+    ck_assert_uint_gt(counts.overviews,
+                      plans[_i].events / plans[_i].partition_events * 4 / ttest_every(3));
     ck_assert_uint_gt(counts.sections, 2);
     ck_assert_uint_gt(counts.events, 50);
     check_sound(&file);

@@ -100,17 +100,16 @@ static bool make_stub(const struct ttp_probe_decision *d, struct ttp_probe_stub 
     const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
     const uint8_t *bytes = ttp_plan_at(plan, plan->bytes_at);
     uint64_t bias = d->view->bias;
-    struct ttp_probe_site site = {.probe = probe,
-                                  .moved = {.bytes = bytes + probe->bytes + probe->window_bytes,
-                                            .fixups = fixups + probe->first_fixup,
-                                            .fixup_count = probe->fixup_count,
-                                            .bias = bias},
-                                  .function = bias + d->functions[probe->function].start,
-                                  .has_values = has_values(d, probe),
-                                  .answers = probe->kind == TTP_PATCH_ENTRY &&
-                                             d->answers == probe->function + 1,
-                                  .back = back != 0 ? back
-                                                    : bias + probe->window + probe->window_bytes};
+    struct ttp_probe_site site = {
+        .probe = probe,
+        .moved = {.bytes = bytes + probe->bytes + probe->window_bytes,
+                  .fixups = fixups + probe->first_fixup,
+                  .fixup_count = probe->fixup_count,
+                  .bias = bias},
+        .function = bias + d->functions[probe->function].start,
+        .has_values = has_values(d, probe),
+        .answers = probe->kind == TTP_PATCH_ENTRY && d->answers == probe->function + 1,
+        .back = back != 0 ? back : bias + probe->window + probe->window_bytes};
     site.target = can_be(d, probe) ? target_of(d, probe, &site.moved) : 0;
     stub->is_used = can_be(d, probe) && (back != 0 || take_window(d, probe)) &&
                     ttp_probe_stub_make(d, stub, &site);

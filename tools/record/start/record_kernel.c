@@ -1,5 +1,5 @@
 /* The kernel's tracer is one for the whole machine, and root's: record asks nothing of it but
- * whether it is there (decision 0126). */
+ * whether it is there (decision 0127). */
 #include "tools/record/start/record_kernel.h"
 
 #include <errno.h>
