@@ -28,8 +28,8 @@ FILTERED = ("-F", "^(answer|descend|mix|serve)$", "--min-time", "10ns", "--sysca
 VALUED = ("--args=.",)
 STOPS = ("", "often", "stays") # by a signal, while it is let go
 EVENTS = 500
-# A thread may stand still inside a hook for longer than its record is waited for: one of each.
-HOLES = 8
+# A busy machine lets a thread stand still inside a hook for longer than its record is waited for.
+HOLES = 64
 GIVE_UP = 120
 LACKS = "rdfsbase"
 ENDS = "stacks end in the recorder's code"
