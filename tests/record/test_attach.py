@@ -573,26 +573,22 @@ def test_refusals(checks, work):
     checks.equal(program.end(), (0, "right\n", ""), "after refusals: its answers")
 
 
+def check_all(checks, work):
+    probe = setting.run([setting.COMMAND, "attach", "--duration", "10ms", "1"], timeout=60)
+    if LACKS.encode() in probe.err:
+        setting.skip("this machine lacks rdfsbase")
+    for test in (test_refusals, test_unloaded, test_loaded, test_system_calls, test_first_thread,
+                 test_waits, test_interrupted, test_storms, test_stops, test_cycles):
+        test(checks, work)
+    if KILLS:
+        test_kills(checks, work)
+
+
 def main():
     setting.need_verb("attach")
     checks = setting.Checks("attach")
     with setting.work_dir() as folder:
-        work = Path(folder)
-        probe = setting.run([setting.COMMAND, "attach", "--duration", "10ms", "1"], timeout=60)
-        if LACKS.encode() in probe.err:
-            setting.skip("this machine lacks rdfsbase")
-        test_refusals(checks, work)
-        test_unloaded(checks, work)
-        test_loaded(checks, work)
-        test_system_calls(checks, work)
-        test_first_thread(checks, work)
-        test_waits(checks, work)
-        test_interrupted(checks, work)
-        test_storms(checks, work)
-        test_stops(checks, work)
-        test_cycles(checks, work)
-        if KILLS:
-            test_kills(checks, work)
+        check_all(checks, Path(folder))
     checks.verdict()
 
 

@@ -27,8 +27,8 @@ def main():
             checks.equal(program.state(), before, f"{threads} threads: afterwards")
             checks.equal(program.end(), (0, "right\n", ""), f"{threads} threads: its answers")
         test_attach_state.check_all(checks, Path(folder))
+        test_attach.check_all(checks, Path(folder))
     checks.verdict()
-    test_attach.main()
 
 
 if __name__ == "__main__":
