@@ -149,13 +149,13 @@ status 0 "$T" graph --all nested.ttape
 sed -n 's/ *starts.*//; s/^ *[0-9.]* *//p' out | tail -n +3 | tr -s ' ' >got
 cat >wanted <<'END'
 25.000 us 0 0 A1
-17.000 us 21.000 us 1 S1
+17.000 us <=17.000 us 1 S1
 4.000 us 4.000 us 2 S2
 17.000 us 0 0 A3
 17.000 us 0 0 A2
-17.000 us - 0 A1 ^
-8.000 us - 1 S1 ^
-8.000 us - 0 A2 ^
+17.000 us 0 0 A1 ^
+8.000 us <=8.000 us 1 S1 ^
+8.000 us 0 0 A2 ^
 END
 same got wanted
 
