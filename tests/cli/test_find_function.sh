@@ -54,4 +54,18 @@ status 4 "$T" report folder
 has err "the folder 'folder' has no files .* is for 'tracetape recover'"
 status 2 "$T" diff a.ttape
 has err 'diff needs two files'
+# What took far longer than is usual: g did. Of f, whose calls are in one another, that is unknown:
+# its total counts the outermost alone.
+{
+    seq 0 10 290 | awk '{ printf "%dus 1 enter g\n%dus 1 exit g\n", $1, $1 + 1 }'
+    printf '300us 1 enter g\n800us 1 exit g\n1000us 1 enter f\n'
+    seq 1010 10 1290 | awk '{ printf "%dus 1 enter f\n%dus 1 exit f\n", $1, $1 + 1 }'
+    printf '2000us 1 exit f\n'
+} >unusual.txt
+status 0 "$T" convert unusual.txt -o unusual.ttape
+status 0 "$T" slow unusual.ttape
+has out '^Far longer than USUAL'
+sed '1,/^Far longer/d' out | awk 'NR > 1 { print $1, $2, $3, $4 }' >got
+echo '500.000 us 1.000 us' >wanted
+same got wanted
 verdict

@@ -58,8 +58,10 @@ static bool list_rows(struct search *search, const ttape_reader *reader)
     for (uint32_t i = 0; i < count; i++) {
         const ttape_report_row *row = &rows[i];
         uint32_t by = ttape_report_get_row_site(search->report, row->site);
+        /* no mean is below the shortest: there calls are in one another, and their total counts
+         * the outermost alone */
         if (by >= info.site_count || row->exit_count < CALLS_LEAST ||
-            !is_far_longer(row->max_ns, row))
+            find_usual(row) < row->min_ns || !is_far_longer(row->max_ns, row))
             continue;
         search->rows[by] = row;
         is_any = true;
