@@ -77,7 +77,7 @@ class Proxy:
 
     def relay(self, client):
         server = socket.create_connection(("127.0.0.1", self.port))
-        threading.Thread(target=self.copy, args=(server, client, 1 << 60), daemon=True).start()
+        threading.Thread(target=self.answer, args=(server, client), daemon=True).start()
         self.copy(client, server, self.cut_bytes)
 
     def copy(self, source, sink, most):
@@ -87,9 +87,18 @@ class Proxy:
                 sink.sendall(data)
                 most -= len(data)
         self.cuts += most <= 0
-        for end in (source, sink):
+        for end, how in ((source, socket.SHUT_RDWR), (sink, socket.SHUT_WR)):
             with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+                end.shutdown(how)
+
+    def answer(self, server, client):
+        """To the end, also where nobody hears it: what is on its way to the receiver gets there."""
+        with contextlib.suppress(OSError):
+            while data := server.recv(65536):
+                with contextlib.suppress(OSError):
+                    client.sendall(data)
+        with contextlib.suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)
 
 
 def hello(name, header, version=1, claimed=None):
