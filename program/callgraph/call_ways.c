@@ -152,7 +152,8 @@ enum tool_call_way tool_call_way(struct tool_call_ways *ways, uint64_t from_id, 
     enum tool_call_way way = TOOL_WAY_UNKNOWN, by_name = TOOL_WAY_UNKNOWN;
     if (from != TTAPE_NONE && to != TTAPE_NONE)
         way = find_way(ways, from, to);
-    /* Who chooses a function when a program is loaded takes its address: by a pointer, it seems. */
+    /* A function that is chosen when the program is loaded has its address taken: by a pointer, it
+     * seems. */
     if (from != TTAPE_NONE && named != TTAPE_NONE &&
         (way == TOOL_WAY_UNKNOWN || way == TOOL_WAY_POINTER))
         by_name = find_way(ways, from, named);

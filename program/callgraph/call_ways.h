@@ -27,8 +27,9 @@ void tool_call_ways_close(struct tool_call_ways *ways);
 bool tool_call_ways_add(struct tool_call_ways *ways, const ttape_module *module);
 /* When all are added. False: it needs more memory. */
 bool tool_call_ways_join(struct tool_call_ways *ways);
-/* Of a call between two functions, by their stable ids. `symbol`: the callee's, by which the caller
- * may call what is chosen when the program is loaded (an IFUNC's function, one of the vdso). */
+/* Tells the way of a call between two functions, by their stable ids. `symbol` is the callee's, by
+ * which the caller may call what is chosen when the program is loaded (an IFUNC's function, one of
+ * the vdso). */
 enum tool_call_way tool_call_way(struct tool_call_ways *ways, uint64_t from, uint64_t to,
                                  ttape_string symbol);
 

@@ -291,7 +291,7 @@ struct ttp_value_place {
     uint16_t offset;    /* of a field */
 };
 
-/* Of a variable the address in its module, which is in the parts that only fields have. */
+/* The address of a variable in its module is in the parts that only fields have. */
 static inline uint32_t ttp_value_variable(const struct ttp_value_place *place)
 {
     return place->offset | (uint32_t)place->then << 16 | (uint32_t)place->is_pointed << 24;

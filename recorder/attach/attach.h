@@ -32,8 +32,8 @@ struct ttp_attach_options {
     /* The plan of a module, for stacks (ttape_trace_options.plan); at last with NULL. NULL: no call
      * that is open is known. */
     const void *(*rows)(void *context, const char *module_path, size_t *size_bytes);
-    /* Of a library that is loaded later: its patch plan, and what is chosen; NULL: none. Asked
-     * in ttp_attach_follow. NULL: no function of such a one is patched. */
+    /* The patch plan of a library that is loaded later, and what is chosen; NULL: none. It is asked
+     * for in ttp_attach_follow. Where this is NULL no function of such a library is patched. */
     const void *(*patch)(void *context, const char *module_path, const void **chosen);
     void *context;
 };

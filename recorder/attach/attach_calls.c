@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "base/ordered.h"
 #include "recorder/arena/arena.h"
 #include "recorder/attach/attach_inside.h"
 
@@ -103,29 +104,22 @@ size_t ttp_calls_windows(const struct ttp_windows *w, struct ttp_window *into)
 
 static uint32_t find_site(const struct ttp_windows *w, uint64_t behind)
 {
-    uint32_t low = 0, high = w->calls->site_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (w->view.bias + site_at(w->calls, middle)->address + CALL_BYTES < behind)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct ttp_bisect s = {.end = w->calls->site_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s,
+                        w->view.bias + site_at(w->calls, (uint32_t)s.middle)->address + CALL_BYTES <
+                            behind);
+    return (uint32_t)s.first;
 }
 
 /* The place of a window's change; their count: it has none. */
 static uint32_t find_change(const struct ttp_windows *w, uint64_t at)
 {
-    uint32_t low = 0, high = w->changes.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (w->list[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < w->changes.count && w->list[low].at == at ? low : w->changes.count;
+    struct ttp_bisect s = {.end = w->changes.count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, w->list[s.middle].at < at);
+    return s.first < w->changes.count && w->list[s.first].at == at ? (uint32_t)s.first
+                                                                   : w->changes.count;
 }
 
 static void move_task(const struct ttp_target *target, struct ttp_stopped_task *task)

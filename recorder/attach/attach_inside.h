@@ -158,8 +158,8 @@ struct ttp_thread_name {
     uint32_t thread_id;
     char name[16];
 };
-/* Of all that are there now, TTP_AGENT_KNOWN at most: while the process runs, as it takes longer
- * than all else that is done for a thread. Returns how many. */
+/* Reads the names of all threads that are there now, TTP_AGENT_KNOWN at most, while the process
+ * runs: it takes longer than all else that is done for a thread. Returns how many. */
 uint32_t ttp_threads_names(struct ttp_thread_name *names, uint32_t pid);
 /* One of them, or as it is now. */
 void ttp_threads_name(const struct ttp_thread_name *names, uint32_t count, uint32_t pid,
@@ -368,7 +368,7 @@ struct ttp_targets {
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     uint32_t cluster_count;
     const uint64_t *chosen_calls; /* as ttp_target_look has them */
-    /* Of those that come later: areas and modules before them; else 0. */
+    /* Areas and modules that were there before those that come later; else 0. */
     uint32_t first_area, first_module;
     uint64_t changes_room; /* behind the first cluster's stubs, for the list of changes */
     bool is_answered;      /* unwinders, by those that came first */

@@ -44,18 +44,10 @@ void ttp_later_close(struct ttp_attach *a)
 
 /* ---- which have come ---- */
 
-static bool is_among(const struct ttp_traced_modules *modules, const char *path)
-{
-    for (size_t i = 0; i < modules->count; i++)
-        if (strcmp(modules->modules[i].path, path) == 0)
-            return true;
-    return false;
-}
-
 static bool is_new(const struct ttp_attach *a, const struct ttp_traced_module *module)
 {
-    return module->code_end != 0 && !is_among(&a->modules, module->path) &&
-           !is_among(&a->seen, module->path);
+    return module->code_end != 0 && !ttp_modules_have(&a->modules, module->path) &&
+           !ttp_modules_have(&a->seen, module->path);
 }
 
 static bool overlaps(const struct ttp_traced_modules *modules,

@@ -43,14 +43,6 @@ void ttp_wishes_free(struct ttp_wishes *wishes)
     *wishes = (struct ttp_wishes){0};
 }
 
-static bool was_there(const struct ttp_traced_modules *modules, const char *path)
-{
-    for (size_t i = 0; i < modules->count; i++)
-        if (strcmp(modules->modules[i].path, path) == 0)
-            return true;
-    return false;
-}
-
 /* Libraries that have come since it was looked at. */
 uint32_t ttp_wishes_loaded(const struct ttp_traced_modules *modules, uint32_t pid)
 {
@@ -63,7 +55,7 @@ uint32_t ttp_wishes_loaded(const struct ttp_traced_modules *modules, uint32_t pi
         if (!map->can_execute || map->path[0] != '/' || strcmp(map->path, last) == 0)
             continue;
         last = map->path;
-        count += !was_there(modules, map->path);
+        count += !ttp_modules_have(modules, map->path);
     }
     if (is_read)
         ttp_maps_free(&maps);

@@ -95,6 +95,14 @@ void ttp_plans_free(struct ttp_traced_plans *plans)
     *plans = (struct ttp_traced_plans){0};
 }
 
+bool ttp_modules_have(const struct ttp_traced_modules *modules, const char *path)
+{
+    for (size_t i = 0; i < modules->count; i++)
+        if (strcmp(modules->modules[i].path, path) == 0)
+            return true;
+    return false;
+}
+
 void ttp_modules_free(struct ttp_traced_modules *modules)
 {
     for (size_t i = 0; i < modules->count; i++)

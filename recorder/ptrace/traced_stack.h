@@ -45,6 +45,7 @@ void *ttp_traced_grow(void *items, size_t count, size_t *capacity, size_t item_b
 /* As the kernel has them now. */
 void ttp_modules_read(struct ttp_traced_modules *modules, struct ttp_traced_plans *plans,
                       uint32_t pid, const ttape_trace_options *options);
+bool ttp_modules_have(const struct ttp_traced_modules *modules, const char *path);
 void ttp_modules_free(struct ttp_traced_modules *modules);
 void ttp_plans_free(struct ttp_traced_plans *plans);
 

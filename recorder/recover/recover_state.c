@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ordered.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "format/base/bytes.h"
@@ -328,16 +329,11 @@ static bool adopt_call(const struct journaled_calls *calls, const ttape_site *si
     if (site->kind != TTAPE_SITE_SYSCALL || site->file.size_bytes != 0)
         return false;
     uint64_t hash = hash_site(calls, site);
-    size_t low = 0, high = calls->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls->items[middle].hash < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < calls->count && calls->items[low].hash == hash; low++) {
-        const struct journaled_call *call = &calls->items[low];
+    struct ttp_bisect s = {.end = calls->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, calls->items[s.middle].hash < hash);
+    for (size_t i = s.first; i < calls->count && calls->items[i].hash == hash; i++) {
+        const struct journaled_call *call = &calls->items[i];
         struct ttp_site_seen *sites = ttp_layout_at(calls->e, call->layout)->sites.data;
         if (sites[call->index].id != TTAPE_NONE || !is_same(calls, call, site))
             continue;
