@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """A process that is attached to is recorded by the rules of a filter, its conditions on times and
 values included, and triggers end the recording. A library of its own is part of it, also of what
-names choose and of the plan that is printed; --module chooses. Where most of its code is
-elsewhere, or is made while it runs, that is said. Values are those that can be had without a
-system call: of threads that were there and that come, and of a handler on a stack of its own."""
+names choose and of the plan that is printed; --module chooses. Where most of its code is elsewhere,
+or is made while it runs, that is said. Plans that no folder keeps leave none behind; where there is
+no place for them, nothing is attached to. Values are those that can be had without a system call:
+of threads that were there and that come, and of a handler on a stack of its own."""
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -155,7 +157,7 @@ def has_ended(process):
         return False
 
 
-def attach(program, *options, on="other times 1000 do finish", preload="", says=()):
+def attach(program, *options, on="other times 1000 do finish", preload="", says=(), place=None):
     """Its trace, of a hundred rounds; the trigger ends the recording."""
     trace = WORK / "t.ttape"
     process = subprocess.Popen([program, WORK / "libleaf.so"], stdin=subprocess.PIPE,
@@ -163,7 +165,7 @@ def attach(program, *options, on="other times 1000 do finish", preload="", says=
                                env={**os.environ, "LD_PRELOAD": preload})
     recorder = subprocess.Popen(
         [COMMAND, "attach", "--force", "-o", trace, "--on", on, *options, str(process.pid)],
-        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=place)
     while not has_ended(recorder):
         process.stdin.write(b"x")
         assert process.stdout.read(1) == b"x"
@@ -240,6 +242,26 @@ def check_plans(program, library):
     assert set(plan(program, "--module", "/libc[.]so")) == {"libc.so.6"}
 
 
+def check_plan_folders(program):
+    """Files are in the way wherever plans are kept."""
+    place = WORK / "place"
+    place.mkdir(mode=0o700)
+    ways = {place / name for name in ("tracetape", ".cache", f"tracetape-{os.geteuid()}")}
+    for way in ways:
+        way.write_text("in the way", encoding="utf-8")
+    env = {**os.environ, **dict.fromkeys(("XDG_CACHE_HOME", "HOME", "TMPDIR"), str(place))}
+    attach(program, "--syscalls", place=env)
+    assert set(place.iterdir()) == ways, "a folder of plans is left"
+    process = subprocess.Popen([program], stdin=subprocess.PIPE)
+    done = subprocess.run(
+        [COMMAND, "attach", "--syscalls", "-o", WORK / "none.ttape", str(process.pid)], check=False,
+        capture_output=True, text=True, env=env,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    process.stdin.close()
+    assert process.wait(timeout=60) == 0
+    assert done.returncode == 4 and "no place for plans: " in done.stderr, done
+
+
 def check_elsewhere(program):
     (WORK / "much.c").write_text(MUCH)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "much.so", "much.c"], check=True, cwd=WORK)
@@ -300,6 +322,7 @@ def main():
     subprocess.run(["cc", *flags, "-pthread", "-o", "v", "v.c", "-ldl"], check=True, cwd=WORK)
     check_filters(program)
     check_plans(program, library)
+    check_plan_folders(program)
     check_elsewhere(program)
     check_values(WORK / "v")
     print("filters and values of what is attached to: ok")

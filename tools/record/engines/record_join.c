@@ -409,7 +409,7 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
     tool_debug_files_apply(patch->debug, &symbols);
     patch->symbols = tool_symbols_make(&symbols);
     (void)tool_symbols_start(patch->symbols);
-    (void)tool_plan_cache_open(patch->cache);
+    (void)tool_record_plans_open(patch->cache);
     int status = add_modules(join, patch, pid, path);
     if (patch->only != NULL)
         look_elsewhere(join, patch, pid);

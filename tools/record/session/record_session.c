@@ -126,12 +126,16 @@ static bool name_values(void *context, const ttape_site *site, const ttape_modul
            tool_record_values_name(&session->patch.values, build_id, elf_address, values);
 }
 
-/* What else fails was said. */
+/* What else fails was said. A command runs without plans; a process that runs is left alone. */
 static int fail_plans(struct tool_record_session *session)
 {
-    return session->plans.has_failed
-               ? tool_record_bare_choose(&session->bare, tool_record_no_plans(&session->plans))
-               : TOOL_CANNOT;
+    if (!session->plans.has_failed)
+        return TOOL_CANNOT;
+    const char *why = tool_record_no_plans(&session->plans);
+    if (session->attach != 0)
+        return tool_fail("cannot attach to process %u: no place for plans: %s; TMPDIR may name one",
+                         session->attach, why);
+    return tool_record_bare_choose(&session->bare, why);
 }
 
 /* Conditions of a filter are on values that are recorded. */
