@@ -199,7 +199,7 @@ static void return_task(const struct ttp_stop *stop, struct ttp_stopped_task *ta
 {
     struct ttp_stub stub;
     uint64_t rip = task->registers.rip, at = rip & ~(uint64_t)(TTP_STUB_BYTES - 1);
-    for (uint32_t i = 0; i < TTP_AGENT_MODULES && modules[i].high != 0; i++) {
+    for (uint32_t i = 0; i < TTP_AGENT_MODULES; i++) { /* some may be empty in between */
         uint64_t first = modules[i].calls + TTP_AREA_DATA,
                  end = modules[i].calls + modules[i].calls_bytes;
         if (modules[i].calls_bytes == 0 || rip < first || rip >= end ||

@@ -68,10 +68,11 @@ static int compare_changes(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Out of the list of all changes. */
-static void take_late(struct leaving *l)
+/* All changes are sorted, but for what is put back last, which is taken out of them. */
+static void order_changes(struct leaving *l)
 {
     uint32_t kept = 0;
+    qsort(l->changes.list, l->changes.count, sizeof *l->changes.list, compare_changes);
     l->late = (struct ttp_changes){.list = &l->late_change};
     for (uint32_t i = 0; i < l->changes.count; i++)
         if (l->changes.list[i].at == l->unwind_at)
@@ -81,13 +82,12 @@ static void take_late(struct leaving *l)
     l->changes.count = kept;
 }
 
-/* Back into the list, which has room for it. */
+/* The list has room for what was taken out of it. */
 static void give_late(struct leaving *l)
 {
     l->changes.list[l->changes.count++] = l->late_change;
-    qsort(l->changes.list, l->changes.count, sizeof *l->changes.list, compare_changes);
-    l->late.count = 0;
     l->unwind_at = 0;
+    order_changes(l);
 }
 
 /* The lists, one behind the other, and all of them as one that is sorted. */
@@ -103,8 +103,7 @@ static bool read_lists(struct leaving *l, int memory)
     }
     memcpy(l->changes.list, l->all, done * sizeof *l->all);
     l->changes.count = done;
-    qsort(l->changes.list, done, sizeof *l->changes.list, compare_changes);
-    take_late(l);
+    order_changes(l);
     return true;
 }
 
@@ -135,7 +134,22 @@ static bool read_changes(struct leaving *l, int memory)
     return l->all != NULL && l->changes.list != NULL && read_lists(l, memory);
 }
 
-/* Of one list, that is [change, end) of all. */
+static void free_changes(struct leaving *l)
+{
+    free(l->all);
+    free(l->changes.list);
+    l->all = l->changes.list = NULL;
+}
+
+/* They are read once. Lists that cannot be read are not empty ones: it is tried again. */
+static bool know_changes(struct leaving *l, int memory)
+{
+    if (l->changes.list == NULL && !read_changes(l, memory))
+        free_changes(l);
+    return l->changes.list != NULL;
+}
+
+/* The changes of one list are [change, end) of all. */
 static void keep_loaded(struct leaving *l, const struct ttp_agent_later *list, uint32_t change,
                         uint32_t end)
 {
@@ -159,8 +173,7 @@ static void forget_unloaded(struct leaving *l)
         keep_loaded(l, &l->lists[i], change, change + l->lists[i].change_count);
         change += l->lists[i].change_count;
     }
-    qsort(l->changes.list, l->changes.count, sizeof *l->changes.list, compare_changes);
-    take_late(l);
+    order_changes(l);
 }
 
 /* Whether these pages are in memory as they are in the file. */
@@ -330,8 +343,7 @@ static bool put_back_held(struct leaving *l)
     (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(l->said->pid));
     int memory = is_held ? open(path, O_RDWR | O_CLOEXEC) : -1;
     ttp_maps_free(&l->maps);
-    bool is_known = memory >= 0 && ttp_maps_read(&l->maps, l->said->pid) &&
-                    (l->changes.list != NULL || read_changes(l, memory));
+    bool is_known = memory >= 0 && ttp_maps_read(&l->maps, l->said->pid) && know_changes(l, memory);
     if (is_known)
         forget_unloaded(l);
     bool is_back =
@@ -353,8 +365,7 @@ static bool may_call(uint32_t pid)
 static bool look_at_maps(struct leaving *l, int memory)
 {
     ttp_maps_free(&l->maps);
-    bool is_known = ttp_maps_read(&l->maps, l->said->pid) &&
-                    (l->changes.list != NULL || read_changes(l, memory));
+    bool is_known = ttp_maps_read(&l->maps, l->said->pid) && know_changes(l, memory);
     if (is_known)
         forget_unloaded(l);
     return is_known;
@@ -420,7 +431,7 @@ static void look_ahead(struct leaving *l)
         return;
     if (!l->said->is_back) {
         l->may_call = may_call(l->said->pid);
-        (void)(l->changes.list != NULL || read_changes(l, memory));
+        (void)know_changes(l, memory);
     } else if (look_at_maps(l, memory)) {
         (void)ttp_call_places_find(&l->places, &l->maps, memory);
         if (!l->was_compared && l->late.count == 0)
@@ -502,8 +513,7 @@ ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *se
         left = steps_left(&l);
     }
     ttp_maps_free(&l.maps);
-    free(l.all);
-    free(l.changes.list);
+    free_changes(&l);
     return status;
 }
 
@@ -518,11 +528,15 @@ static bool has_segment(const struct ttp_segment *segment, uint32_t pid, uint64_
     return has_it;
 }
 
-/* How many were there. */
-static uint32_t leave_children_once(const struct ttp_segment *segment, uint32_t parent,
-                                    uint64_t arena, uint32_t *left)
+struct left_children {
+    uint32_t gone; /* the segment is */
+    uint32_t kept; /* it stays in these, and would be found again */
+};
+
+static void leave_children_once(const struct ttp_segment *segment, uint32_t parent, uint64_t arena,
+                                struct left_children *left)
 {
-    uint32_t found = 0;
+    left->kept = 0;
     DIR *folder = opendir("/proc");
     for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
@@ -530,20 +544,23 @@ static uint32_t leave_children_once(const struct ttp_segment *segment, uint32_t 
         if (!isdigit((unsigned char)entry->d_name[0]) || pid == parent ||
             pid == (uint32_t)getpid() || !has_segment(segment, pid, arena))
             continue;
-        found++;
-        if (ttp_leave(&leaving, segment, NULL) == TTAPE_OK && !leaving.is_gone)
-            (*left)++;
+        bool is_left = ttp_leave(&leaving, segment, NULL) == TTAPE_OK && !leaving.is_gone;
+        left->gone += is_left && leaving.is_unmapped;
+        left->kept += is_left && !leaving.is_unmapped;
     }
     if (folder != NULL)
         (void)closedir(folder);
-    return found;
 }
 
 /* They may fork while they are looked for. */
 uint32_t ttp_leave_children(const struct ttp_segment *segment, uint32_t parent, uint64_t arena)
 {
-    uint32_t left = 0, found = 1;
-    for (uint32_t i = 0; i < CHILDREN_ROUNDS && found != 0; i++)
-        found = leave_children_once(segment, parent, arena, &left);
-    return left;
+    struct left_children left = {0};
+    bool is_any = true;
+    for (uint32_t i = 0; i < CHILDREN_ROUNDS && is_any; i++) {
+        uint32_t before = left.gone;
+        leave_children_once(segment, parent, arena, &left);
+        is_any = left.gone != before;
+    }
+    return left.gone + left.kept;
 }

@@ -1,0 +1,189 @@
+/* How processes are left: by what stands in a segment, here in one of the test's own that is in its
+ * children. Nothing of them is patched. */
+#define _GNU_SOURCE
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recorder/attach/attach_inside.h"
+#include "tests/asserts.h"
+
+#define SHARED_AT  TTP_PAGE
+#define CHANGES_AT (UINT64_C(64) * TTP_PAGE)
+#define BLOCKS_AT  (UINT64_C(65) * TTP_PAGE)
+#define TIMEOUT    120 /* seconds: a segment is left for dead after a hundred stops */
+
+struct left {
+    uint8_t *memory;
+    struct ttp_segment segment;
+    struct ttp_agent_shared *shared;
+    FILE *arena;
+    uint64_t inode;
+};
+
+static void make_segment(struct left *left)
+{
+    struct stat about;
+    const struct ttp_agent_head head = {.magic = TTP_AGENT_MAGIC,
+                                        .version = TTP_AGENT_VERSION,
+                                        .head_bytes = sizeof head,
+                                        .shared = SHARED_AT};
+    *left = (struct left){.arena = tmpfile()};
+    left->memory = mmap(NULL, BLOCKS_AT + TTP_PAGE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(left->memory != MAP_FAILED && left->arena != NULL);
+    ck_assert(mmap(left->memory + BLOCKS_AT, TTP_PAGE, PROT_READ, MAP_SHARED | MAP_FIXED,
+                   fileno(left->arena), 0) != MAP_FAILED);
+    ck_assert_int_eq(fstat(fileno(left->arena), &about), 0);
+    left->inode = (uint64_t)about.st_ino;
+    left->segment = (struct ttp_segment){
+        .at = (uintptr_t)left->memory, .bytes = BLOCKS_AT, .blocks = BLOCKS_AT};
+    memcpy(left->memory, &head, sizeof head);
+    left->shared = (struct ttp_agent_shared *)(void *)(left->memory + SHARED_AT);
+    ck_assert_uint_le(SHARED_AT + sizeof *left->shared, CHANGES_AT);
+    left->shared->region = left->segment.at;
+    left->shared->changes = left->segment.at + CHANGES_AT;
+}
+
+static void drop_segment(struct left *left)
+{
+    ck_assert_int_eq(munmap(left->memory, BLOCKS_AT + TTP_PAGE), 0);
+    ck_assert_int_eq(fclose(left->arena), 0);
+}
+
+struct child {
+    pid_t pid;
+    int end;
+};
+
+/* It waits, by `wait`, for a byte from us. */
+static struct child start_child(long (*wait)(int file, char *byte), bool is_strict)
+{
+    int ends[2];
+    char byte = 0;
+    ck_assert_int_eq(pipe(ends), 0);
+    struct child child = {.pid = fork(), .end = ends[1]};
+    if (child.pid == 0) {
+        if (is_strict && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
+            (void)syscall(SYS_exit, 2);
+        (void)syscall(SYS_exit, wait(ends[0], &byte) == 1 ? 0 : 1);
+    }
+    (void)close(ends[0]);
+    return child;
+}
+
+static void end_child(const struct child *child)
+{
+    int status;
+    ck_assert_int_eq(write(child->end, "x", 1), 1);
+    ck_assert_int_eq(waitpid(child->pid, &status, 0), child->pid);
+    ck_assert_int_eq(status, 0);
+    (void)close(child->end);
+}
+
+static long read_byte(int file, char *byte) { return read(file, byte, 1); }
+
+/* A list that cannot be read is no empty one: who leaves would take the segment away under code
+ * that still leads there. */
+START_TEST(test_no_list)
+{
+    struct left left;
+    make_segment(&left);
+    left.shared->later_count = 1;
+    left.shared->later[0].changes = left.segment.at + BLOCKS_AT + TTP_PAGE * 16;
+    left.shared->later[0].change_count = 1000000;
+    struct child child = start_child(read_byte, false);
+    struct ttp_leaving leaving = {.pid = (uint32_t)child.pid};
+    ck_assert_int_ne(ttp_leave(&leaving, &left.segment, NULL), TTAPE_OK);
+    ck_assert(!leaving.is_back && !leaving.is_unmapped && !leaving.is_gone);
+    end_child(&child);
+    drop_segment(&left);
+}
+END_TEST
+
+/* A child that may make no call keeps the segment, and is one child all the same. */
+START_TEST(test_children)
+{
+    struct left left;
+    make_segment(&left);
+    struct child strict = start_child(read_byte, true), other = start_child(read_byte, false);
+    ck_assert_uint_eq(ttp_leave_children(&left.segment, (uint32_t)getpid(), left.inode), 2);
+    ck_assert_uint_eq(ttp_leave_children(&left.segment, (uint32_t)getpid(), left.inode), 1);
+    end_child(&strict);
+    end_child(&other);
+    drop_segment(&left);
+}
+END_TEST
+
+#define STUB_AT (UINT64_C(2) * TTP_PAGE)
+
+static uint8_t *code; /* syscall; ret and, in a page of stubs, the same behind a jump */
+
+static long wait_in_stub(int file, char *byte)
+{
+    long number = SYS_read;
+    __asm__ volatile("call *%1"
+                     : "+a"(number)
+                     : "r"(code + STUB_AT + 24), "D"((long)file), "S"(byte), "d"(1L)
+                     : "rcx", "r11", "memory");
+    return number;
+}
+
+static void make_code(struct ttp_stub *stub)
+{
+    static const uint8_t jump[] = {0xe9, 0, 0, 0, 0, 0x0f, 0x05, 0xc3}, call[] = {0x0f, 0x05, 0xc3};
+    memcpy(code, call, sizeof call);
+    memcpy(stub->code + 3, jump, sizeof jump);
+    stub->after = (uintptr_t)code + 2;
+    ck_assert_int_eq(mprotect(code, 3 * TTP_PAGE, PROT_READ | PROT_EXEC), 0);
+}
+
+/* The place of a module that was looked at, and of which nothing was changed then, is empty: those
+ * behind it are seen all the same. */
+START_TEST(test_waits_in_stub)
+{
+    struct ttp_stop stop;
+    struct ttp_agent_module modules[TTP_AGENT_MODULES] = {{0}};
+    code = mmap(NULL, 3 * TTP_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(code != MAP_FAILED);
+    make_code((struct ttp_stub *)(void *)(code + STUB_AT));
+    modules[1] = (struct ttp_agent_module){.low = (uintptr_t)code,
+                                           .high = (uintptr_t)code + TTP_PAGE,
+                                           .calls = (uintptr_t)code + TTP_PAGE,
+                                           .calls_bytes = 2 * TTP_PAGE};
+    struct child child = start_child(wait_in_stub, false);
+    uint64_t rip = 0;
+    while (rip != (uintptr_t)code + 2) { /* it comes there */
+        ck_assert_int_eq(ttp_stop_all(&stop, (uint32_t)child.pid, NULL), TTAPE_OK);
+        ttp_calls_return(&stop, modules);
+        rip = stop.tasks[0].registers.rip;
+        bool is_inside = rip - ((uintptr_t)code + TTP_PAGE) < 2 * TTP_PAGE;
+        (void)ttp_stop_end(&stop);
+        ck_assert(!is_inside || rip < (uintptr_t)code + STUB_AT + 26);
+    }
+    end_child(&child);
+    ck_assert_int_eq(munmap(code, 3 * TTP_PAGE), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("attach_leave");
+    TCase *tests = tcase_create("leave");
+    tcase_set_timeout(tests, TIMEOUT);
+    tcase_add_test(tests, test_no_list);
+    tcase_add_test(tests, test_children);
+    tcase_add_test(tests, test_waits_in_stub);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
