@@ -441,17 +441,6 @@ const void *tool_record_join_plan(const struct tool_record_join *join, const cha
     return NULL;
 }
 
-ttape_string tool_record_join_build_id(const struct tool_record_join *join, ttape_string path)
-{
-    for (size_t i = 0; i < join->count; i++) {
-        const struct ttp_patch_head *head = &join->modules[i].given.head;
-        if (strlen(join->modules[i].path) == path.size_bytes &&
-            memcmp(join->modules[i].path, path.data, path.size_bytes) == 0)
-            return (ttape_string){(const char *)head->build_id, head->build_id_bytes};
-    }
-    return (ttape_string){"", 0};
-}
-
 void tool_record_join_close(struct tool_record_join *join)
 {
     for (size_t i = 0; i < join->count; i++)

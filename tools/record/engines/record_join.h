@@ -42,8 +42,6 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
 /* The module's patch plan, and the choice; NULL: it is not one of them. */
 const void *tool_record_join_plan(const struct tool_record_join *join, const char *module_path,
                                   const void **chosen);
-/* What the module's plan says, for those that the kernel lists alone, which has only paths. */
-ttape_string tool_record_join_build_id(const struct tool_record_join *join, ttape_string path);
 /* NULL, or why the module has no plan. One of which no function is chosen is none, unless it calls
  * libraries. `asked`: only
  * what is called of it; or NULL. */

@@ -119,11 +119,8 @@ static bool name_values(void *context, const ttape_site *site, const ttape_modul
 {
     struct tool_record_session *session = context;
     uint64_t elf_address;
-    bool is_listed = session->joins && module->build_id.size_bytes == 0;
-    ttape_string build_id =
-        is_listed ? tool_record_join_build_id(&session->join, module->path) : module->build_id;
     return tool_record_elf_address(&session->rules.names, site, module, &elf_address) &&
-           tool_record_values_name(&session->patch.values, build_id, elf_address, values);
+           tool_record_values_name(&session->patch.values, module->build_id, elf_address, values);
 }
 
 /* What else fails was said. A command runs without plans; a process that runs is left alone. */
