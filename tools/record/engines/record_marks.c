@@ -47,15 +47,18 @@ void tool_record_marks_close(struct tool_record_marks *wanted)
     tool_patterns_close(&wanted->names);
 }
 
-/* A number that has room for an address, and is said to be one of a text. */
+/* Texts are numbers that have room for an address and are said to be one of a text. */
 static void set_texts(const struct tool_record_marks *wanted, const char *name,
                       struct ttp_mark_value *values, uint32_t count)
 {
+    uint32_t texts = 0;
     for (size_t i = 0; i < wanted->text_count; i++)
-        for (uint32_t k = 0; k < count && tool_patterns_match(&wanted->texts[i].names, name); k++)
-            if ((wanted->texts[i].values >> k & 1) != 0 && values[k].size_bytes == 8 &&
-                values[k].type != TTAPE_VALUE_FLOAT)
-                values[k].type = TTAPE_VALUE_STRING;
+        if (tool_patterns_match(&wanted->texts[i].names, name))
+            texts |= wanted->texts[i].values;
+    for (uint32_t k = 0; k < count; k++)
+        if ((texts >> k & 1) != 0 && values[k].size_bytes == 8 &&
+            values[k].type != TTAPE_VALUE_FLOAT)
+            values[k].type = TTAPE_VALUE_STRING;
 }
 
 void tool_record_mark_name(const struct tool_mark *mark, char name[TOOL_MARK_NAME_MAX])
