@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/ordered.h"
 #include "format/base/fail.h"
 #include "reader/definitions/site_words.h"
 
@@ -10,15 +11,10 @@
 
 static uint32_t first_from(const struct ttp_definition_tables *d, uint64_t address)
 {
-    uint32_t first = 0, end = d->target_count;
-    while (first < end) {
-        uint32_t middle = first + (end - first) / 2;
-        if (d->sites[d->targets[middle]].address < address)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first;
+    struct ttp_bisect s = {.end = d->target_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, d->sites[d->targets[s.middle]].address < address);
+    return (uint32_t)s.first;
 }
 
 ttape_status ttp_targets_add(struct ttp_definition_tables *d, uint32_t first, ttape_error *err)
