@@ -8,6 +8,7 @@
 
 #include "program/binary/elf_hooks.h"
 #include "tools/command/tool.h"
+#include "tools/record/modules/record_modules.h"
 
 #define SHARE_SAID 2 /* one in so many of the whole is worth a line */
 
@@ -15,19 +16,6 @@ struct elsewhere {
     int64_t *by_module, whole;
     uint32_t module_count;
 };
-
-/* What every program has: it is not where its work is. */
-static bool is_basic(const char *name)
-{
-    static const char *const basic[] = {"libc.",      "libc-",      "libm.",       "libm-",
-                                        "libpthread", "libdl.",     "librt.",      "ld-",
-                                        "ld.",        "libstdc++.", "libc++.",     "libc++abi.",
-                                        "libgcc_s.",  "linux-vdso", "libtracetape"};
-    for (size_t i = 0; i < sizeof basic / sizeof basic[0]; i++)
-        if (strncmp(name, basic[i], strlen(basic[i])) == 0)
-            return true;
-    return false;
-}
 
 static void add_row(struct elsewhere *sums, const ttape_report_row *row)
 {
@@ -93,7 +81,7 @@ static void look_elsewhere(const struct tool_record_patch *patch, ttape_reader *
             ttape_reader_get_module(reader, i, &module) != TTAPE_OK)
             continue;
         char *path = tool_copy_text(module.path.data, module.path.size_bytes);
-        if (!is_basic(ttp_base_name(path)) && !is_recorded(patch, path))
+        if (!tool_record_is_basic_module(ttp_base_name(path)) && !is_recorded(patch, path))
             say_elsewhere(patch, path, sums.by_module[i], sums.whole);
         free(path);
     }

@@ -1,4 +1,4 @@
-/* What unwinders ask for code, in the C library of a process that runs. */
+/* The function of a process's C library that unwinders ask whose code something is. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@ static void ignore_name(void *context, const char *name, uint32_t start)
     (void)start;
 }
 
-/* Says which function it is; false: it is none of the plan's. */
-static bool mark(struct tool_record_joined *module, struct tool_record_asked *asked)
+/* Notes in the choice which function of the plan it is; false: it is none. */
+static bool mark_finder(struct tool_record_joined *module, struct tool_record_asked *asked)
 {
     uint32_t count = module->given.head.function_count;
     uint64_t *bits = tool_allocate(count / 64 + 1, sizeof *bits);
@@ -30,14 +30,6 @@ static bool mark(struct tool_record_joined *module, struct tool_record_asked *as
     return module->chosen->finds != 0;
 }
 
-static struct tool_record_joined *find_module(struct tool_record_join *join, const char *path)
-{
-    for (size_t i = 0; i < join->count; i++)
-        if (strcmp(join->modules[i].path, path) == 0)
-            return &join->modules[i];
-    return NULL;
-}
-
 bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_patch *patch)
 {
     struct tool_record_asked asked = {.called = &patch->called};
@@ -47,10 +39,10 @@ bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_pa
     for (char **loaded = patch->loaded; *loaded != NULL && path == NULL; loaded++)
         if (tool_record_asked_any(&asked, *loaded))
             path = *loaded;
-    if (path != NULL && find_module(join, path) == NULL)
-        (void)tool_record_join_add(join, patch, &asked, path);
-    struct tool_record_joined *module = path == NULL ? NULL : find_module(join, path);
-    bool is_marked = module != NULL && mark(module, &asked);
+    struct tool_record_joined *module = path == NULL ? NULL : tool_record_join_module(join, path);
+    if (path != NULL && module == NULL && tool_record_join_add(join, patch, &asked, path) == NULL)
+        module = tool_record_join_module(join, path);
+    bool is_marked = module != NULL && mark_finder(module, &asked);
     tool_record_asked_close(&asked);
     return is_marked;
 }

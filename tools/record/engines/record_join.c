@@ -14,6 +14,7 @@
 #include "tools/record/engines/record_asked.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_choice.h"
+#include "tools/record/modules/record_modules.h"
 #include "tools/record/start/record_own.h"
 #include "tools/record/values/called_values.h"
 
@@ -350,16 +351,6 @@ void tool_record_join_plan_of(struct tool_record_patch *patch, uint32_t pid, con
     patch->own = tool_record_own_libraries(executable);
 }
 
-/* The C and C++ libraries are everybody's. */
-static bool is_language(const char *name)
-{
-    static const char *const usual[] = {"libc.so", "libc-", "libm.so", "ld-linux", "libstdc++"};
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
-        if (strncmp(name, usual[i], strlen(usual[i])) == 0)
-            return true;
-    return false;
-}
-
 /* What a launcher starts is in a library that it opens, or is made while it runs. */
 static void look_elsewhere(struct tool_record_join *join, const struct tool_record_patch *patch,
                            uint32_t pid)
@@ -381,7 +372,8 @@ static void look_elsewhere(struct tool_record_join *join, const struct tool_reco
             join->makes_code = true;
         else if (is_file && tool_record_patch_covers(patch, path))
             recorded += end - start;
-        else if (is_file && end - start > largest && !is_language(ttp_base_name(path))) {
+        else if (is_file && end - start > largest &&
+                 !tool_record_is_basic_module(ttp_base_name(path))) {
             free(join->larger);
             join->larger = tool_copy_text(path, strlen(path));
             largest = end - start;
@@ -417,28 +409,33 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
     return status;
 }
 
+struct tool_record_joined *tool_record_join_module(const struct tool_record_join *join,
+                                                   const char *path)
+{
+    for (size_t i = 0; i < join->count; i++)
+        if (strcmp(join->modules[i].path, path) == 0)
+            return &join->modules[i];
+    return NULL;
+}
+
 void tool_record_join_later(struct tool_record_join *join, struct tool_record_patch *patch,
                             const char *path)
 {
     for (char **loaded = patch->loaded; loaded != NULL && *loaded != NULL; loaded++)
         if (strcmp(*loaded, path) == 0)
             return;
-    for (size_t i = 0; i < join->count; i++)
-        if (strcmp(join->modules[i].path, path) == 0)
-            return;
-    if (is_own(patch, path))
+    if (tool_record_join_module(join, path) == NULL && is_own(patch, path))
         add_library(join, patch, NULL, path);
 }
 
 const void *tool_record_join_plan(const struct tool_record_join *join, const char *module_path,
                                   const void **chosen)
 {
-    for (size_t i = 0; i < join->count; i++)
-        if (strcmp(join->modules[i].path, module_path) == 0) {
-            *chosen = join->modules[i].chosen;
-            return join->modules[i].given.bytes;
-        }
-    return NULL;
+    const struct tool_record_joined *module = tool_record_join_module(join, module_path);
+    if (module == NULL)
+        return NULL;
+    *chosen = module->chosen;
+    return module->given.bytes;
 }
 
 void tool_record_join_close(struct tool_record_join *join)

@@ -17,6 +17,7 @@ struct tool_record_joined {
     uint32_t count;                 /* of those */
 };
 
+struct tool_record_asked;
 struct tool_record_join {
     struct tool_record_joined *modules;
     size_t count, capacity;
@@ -33,7 +34,7 @@ struct tool_record_join {
 uint32_t tool_record_join_find(const char *word);
 /* The path of its executable, to be freed; NULL: it was said why not. */
 char *tool_record_join_image(uint32_t pid);
-/* What --plan prints is of what this process has loaded. */
+/* Chooses for --plan, of what this process has loaded. */
 void tool_record_join_plan_of(struct tool_record_patch *patch, uint32_t pid,
                               const char *executable);
 /* Plan and choice; while this process is small. Returns a tool_exit: what is wrong was said. */
@@ -42,22 +43,23 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
 /* The module's patch plan, and the choice; NULL: it is not one of them. */
 const void *tool_record_join_plan(const struct tool_record_join *join, const char *module_path,
                                   const void **chosen);
+/* The module of that path among them; NULL: there is none. It stays there until one is added. */
+struct tool_record_joined *tool_record_join_module(const struct tool_record_join *join,
+                                                   const char *path);
 /* NULL, or why the module has no plan. One of which no function is chosen is none, unless it calls
- * libraries. `asked`: only
- * what is called of it; or NULL. */
-struct tool_record_asked;
+ * libraries. `asked`: only what is called of it; or NULL. */
 const char *tool_record_join_add(struct tool_record_join *join, struct tool_record_patch *patch,
                                  struct tool_record_asked *asked, const char *path);
+/* Adds a module that was not there at first, where it is chosen; does nothing for others. */
+void tool_record_join_later(struct tool_record_join *join, struct tool_record_patch *patch,
+                            const char *path);
 /* record_answer.c: marks the function that unwinders ask for code, as handlers interrupt hooks and
  * stubs, and threads wait in those of system calls. False: there is none, as before glibc 2.35. */
 bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_patch *patch);
-/* The same where the module was not there at first; nothing is done for those that were. */
-void tool_record_join_later(struct tool_record_join *join, struct tool_record_patch *patch,
-                            const char *path);
 void tool_record_join_close(struct tool_record_join *join);
-/* What is not known of values, in a line, where there may be such. */
+/* Says what is not known of values, in a line, where there may be such. */
 void tool_record_join_say_values(const struct tool_record_join *join);
-/* What was done to the process, in a line. */
+/* Says what was done to the process, in a line. */
 void tool_record_join_say(const struct tool_record_join *join, const ttape_session_result *result,
                           uint32_t pid);
 

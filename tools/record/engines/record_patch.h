@@ -33,7 +33,7 @@ struct tool_record_patch {
         minds_lines; /* a log's lines are hashed: its writes are to be in the program's own calls */
     bool only_called; /* of it no functions, as it has hooks: only its calls of libraries */
     char **own;       /* with it: and of these libraries, NULL behind the last; or NULL */
-    char **loaded;    /* what a process has loaded that --plan is about, in the same way; or NULL */
+    char **loaded;    /* what a process that runs has loaded, in the same way; or NULL */
     struct tool_symbols *symbols;  /* in the thread that makes plans only */
     struct tool_plan_cache *cache; /* of plans */
     const struct tool_debug_files *debug;

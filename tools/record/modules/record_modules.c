@@ -90,3 +90,15 @@ void tool_record_modules_free(char **modules)
         free(*module);
     free(modules);
 }
+
+bool tool_record_is_basic_module(const char *name)
+{
+    static const char *const basic[] = {"libc.",      "libc-",      "libm.",       "libm-",
+                                        "libpthread", "libdl.",     "librt.",      "ld-",
+                                        "ld.",        "libstdc++.", "libc++.",     "libc++abi.",
+                                        "libgcc_s.",  "linux-vdso", "libtracetape"};
+    for (size_t i = 0; i < sizeof basic / sizeof basic[0]; i++)
+        if (strncmp(name, basic[i], strlen(basic[i])) == 0)
+            return true;
+    return false;
+}

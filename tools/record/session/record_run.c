@@ -167,7 +167,7 @@ static const void *find_plan(void *context, const char *module_path, size_t *siz
     return given.bytes;
 }
 
-/* Of a process that runs already: it was made ahead, but for what is loaded later. */
+/* Plans of a process that runs were made ahead, but for what is loaded later. */
 static const void *give_patch(void *context, const char *module_path, const void **chosen)
 {
     struct tool_record_session *session = context;

@@ -156,7 +156,7 @@ static void name_all_values(struct tool_record_session *session, ttape_recording
     o->values_context = session;
 }
 
-/* Of a process that runs. */
+/* A process that runs is patched by plans that are made before it is touched. */
 static int choose_joined(struct tool_record_session *session, ttape_recording_options *o)
 {
     name_all_values(session, o);
