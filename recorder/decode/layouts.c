@@ -269,7 +269,18 @@ ttape_status ttp_modules_told(struct ttp_encode *e, struct ttp_image *image,
     return ttp_modules_add(e, &image->incoming, module, err);
 }
 
-/* One line of /proc/PID/maps: mappings of one file that lie together are one module. */
+static bool overlaps(const struct ttp_growing *list, const ttape_module *module)
+{
+    const struct ttp_module_seen *modules = list->data;
+    for (size_t i = 0; i < list->count; i++)
+        if (!modules[i].is_gone && modules[i].module.start < module->end &&
+            modules[i].module.end > module->start)
+            return true;
+    return false;
+}
+
+/* One line of /proc/PID/maps: mappings of one file that lie together are one module. Only where
+ * nothing is known to be is its file looked at: the rest is left out in the end. */
 static ttape_status take_mapping(struct ttp_encode *e, struct ttp_image *image, char *line,
                                  ttape_error *err)
 {
@@ -286,18 +297,9 @@ static ttape_status take_mapping(struct ttp_encode *e, struct ttp_image *image, 
     }
     uint8_t id[TTP_BUILD_ID_BYTES];
     ttape_module module = {.start = m.start, .end = m.end, .path = path};
-    module.build_id = (ttape_string){(const char *)id, ttp_build_id_read(image->pid, &m, id)};
+    if (!overlaps(&ttp_layout_at(e, image->layout)->modules, &module))
+        module.build_id = (ttape_string){(const char *)id, ttp_build_id_read(image->pid, &m, id)};
     return ttp_modules_add(e, &image->incoming, &module, err);
-}
-
-static bool overlaps(const struct ttp_growing *list, const ttape_module *module)
-{
-    const struct ttp_module_seen *modules = list->data;
-    for (size_t i = 0; i < list->count; i++)
-        if (!modules[i].is_gone && modules[i].module.start < module->end &&
-            modules[i].module.end > module->start)
-            return true;
-    return false;
 }
 
 /* Of image->incoming, what lies where nothing is known to be; empties it. */

@@ -1,10 +1,9 @@
 /* What a program's file says of why it may not record: the ELF head (ELF-64 of this machine, an
  * interpreter to load libraries), the strings of its dynamic section (hooks, sanitizers), the mode
  * of the file. Anybody may have written it: every read is bounded. */
-#define _GNU_SOURCE /* O_PATH, memmem */
+#define _GNU_SOURCE /* memmem */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "recorder/arena/loader_words.h"
+#include "recorder/state/regular_file.h"
 #include "recorder/state/unrecorded.h"
 
 #define SCRIPTS_MAX  4u   /* interpreters that are scripts themselves */
@@ -52,22 +52,6 @@ static bool read_at(int fd, void *bytes, size_t size, uint64_t offset)
 {
     return offset <= (uint64_t)INT64_MAX - size &&
            read_from(fd, bytes, size, offset) == (ssize_t)size;
-}
-
-/* Nothing but a regular file is opened: others may wait, or do something. */
-static int open_regular(const char *path, struct stat *status)
-{
-    char name[32];
-    int place = open(path, O_PATH | O_CLOEXEC), fd = -1;
-    if (place < 0)
-        return -1;
-    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", place);
-    if (fstat(place, status) != 0 || !S_ISREG(status->st_mode))
-        *status = (struct stat){0};
-    else
-        fd = open(name, O_RDONLY | O_CLOEXEC);
-    (void)close(place);
-    return fd;
 }
 
 /* What makes the loader load nothing foreign (AT_SECURE). */
@@ -143,7 +127,7 @@ static void look_into_loader(const char *path, struct ttp_program_file *file)
     char bytes[CHUNK_BYTES];
     struct stat status;
     bool is_glibc = false, is_newer = false, is_any = false;
-    int fd = open_regular(path, &status);
+    int fd = ttp_regular_open(path, &status);
     for (uint64_t at = 0; fd >= 0 && at < TTP_LOADER_BYTES; at += CHUNK_BYTES - OVERLAP) {
         ssize_t size = read_from(fd, bytes, sizeof bytes, at);
         if (size <= 0)
@@ -323,7 +307,7 @@ static bool is_somewhere(const struct needs *n, const char *name)
 static void read_cache(struct needs *n)
 {
     struct stat status;
-    int fd = open_regular("/etc/ld.so.cache", &status);
+    int fd = ttp_regular_open("/etc/ld.so.cache", &status);
     if (fd >= 0 && status.st_size > 0 && status.st_size < CACHE_MAX)
         n->cache = malloc((size_t)status.st_size);
     n->cache_bytes = n->cache == NULL ? 0 : (size_t)status.st_size;
@@ -370,7 +354,7 @@ static bool lacks(struct needs *n, const Elf64_Phdr *dynamic)
 bool ttp_program_lacks_library(const char *path)
 {
     struct stat status;
-    struct elf elf = {.fd = open_regular(path, &status)};
+    struct elf elf = {.fd = ttp_regular_open(path, &status)};
     struct needs *n = calloc(1, sizeof *n);
     Elf64_Phdr dynamic = {0};
     bool is_elf = n != NULL && elf.fd >= 0 && read_head(&elf) && is_of_this_machine(&elf);
@@ -393,12 +377,12 @@ void ttp_program_file_look(const char *path, struct ttp_program_file *file)
 {
     char next[SCRIPT_BYTES];
     struct stat status = {0};
-    struct elf elf = {.fd = open_regular(path, &status)};
+    struct elf elf = {.fd = ttp_regular_open(path, &status)};
     *file = (struct ttp_program_file){0};
     for (uint32_t i = 0; i < SCRIPTS_MAX && elf.fd >= 0 && read_script(elf.fd, next, sizeof next);
          i++) {
         (void)close(elf.fd);
-        elf.fd = open_regular(next, &status);
+        elf.fd = ttp_regular_open(next, &status);
         path = next;
     }
     file->is_set_uid = is_secure(path, &status);

@@ -1,13 +1,13 @@
 #include "recorder/state/build_id.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "recorder/state/regular_file.h"
 
 #define HEADERS_MOST 64u
 #define NOTES_MOST   4096u /* bytes */
@@ -62,25 +62,24 @@ static size_t read_notes(int fd, uint8_t out[TTP_BUILD_ID_BYTES])
 }
 
 /* Where the list and stat have other numbers for one file (overlayfs, btrfs), its path will do. */
-static bool is_meant(int fd, const struct ttp_mapping *mapping)
+static bool is_meant(const struct stat *about, const struct ttp_mapping *mapping)
 {
-    struct stat about;
-    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
-           (major(about.st_dev) != mapping->major || minor(about.st_dev) != mapping->minor ||
-            about.st_ino == mapping->inode);
+    return major(about->st_dev) != mapping->major || minor(about->st_dev) != mapping->minor ||
+           about->st_ino == mapping->inode;
 }
 
 size_t ttp_build_id_read(uint32_t pid, const struct ttp_mapping *mapping,
                          uint8_t out[TTP_BUILD_ID_BYTES])
 {
     char path[4352]; /* a line of the list has no longer one */
+    struct stat about;
     int length = snprintf(path, sizeof path, "/proc/%u/root%s", pid, mapping->path);
     if (length < 0 || (size_t)length >= sizeof path)
         return 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = ttp_regular_open(path, &about);
     if (fd < 0)
         return 0;
-    size_t size = is_meant(fd, mapping) ? read_notes(fd, out) : 0;
+    size_t size = is_meant(&about, mapping) ? read_notes(fd, out) : 0;
     (void)close(fd);
     return size;
 }
