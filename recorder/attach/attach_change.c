@@ -3,7 +3,6 @@
  * told of. */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +19,7 @@ static const char no_answers[] =
 const char *ttp_attach_put(struct ttp_attach *a,
                            const char *(*put)(struct ttp_attach *a, int memory))
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(a->options.pid));
-    int memory = open(path, O_RDWR | O_CLOEXEC);
+    int memory = ttp_memory_open(a->options.pid, O_RDWR);
     const char *why = memory < 0 ? "its memory cannot be written to" : put(a, memory);
     if (memory >= 0)
         (void)close(memory);
@@ -43,7 +40,9 @@ static bool tell_open_calls(struct ttp_attach *a, struct ttp_stop *stop)
                                         .stop = stop,
                                         .outside = &a->outside,
                                         .image = shared->image};
-    uint64_t at = a->segment.at + ttp_agent_image_head()->shared;
+    uint64_t known_at = ttp_segment_shared(&a->segment, offsetof(struct ttp_agent_shared, known));
+    uint64_t count_at =
+        ttp_segment_shared(&a->segment, offsetof(struct ttp_agent_shared, known_count));
     struct ttp_agent_call *calls = calloc(TTP_AGENT_CALLS, sizeof *calls);
     if (calls == NULL)
         return false;
@@ -54,10 +53,9 @@ static bool tell_open_calls(struct ttp_attach *a, struct ttp_stop *stop)
     bool is_told =
         ttp_memory_write(stop->memory, a->segment.at + a->segment.calls, calls,
                          a->counts->open_calls * sizeof *calls) &&
-        ttp_memory_write(stop->memory, at + offsetof(struct ttp_agent_shared, known), shared->known,
+        ttp_memory_write(stop->memory, known_at, shared->known,
                          shared->known_count * sizeof *shared->known) &&
-        ttp_memory_write(stop->memory, at + offsetof(struct ttp_agent_shared, known_count),
-                         &shared->known_count, sizeof shared->known_count);
+        ttp_memory_write(stop->memory, count_at, &shared->known_count, sizeof shared->known_count);
     free(calls);
     return is_told;
 }

@@ -44,8 +44,6 @@ ttape_status ttp_attach_refuse_it(const struct ttp_attach *a, const char *why, t
 void ttp_attach_count_stop(struct ttp_attach *a, struct ttp_stop *stop);
 bool ttp_attach_look_at_maps(struct ttp_attach *a);
 void ttp_attach_note_threads(struct ttp_attach *a, const struct ttp_stop *stop);
-/* Bits of system calls; NULL: none is recorded. */
-const uint64_t *ttp_attach_chosen_calls(const struct ttp_attach *a);
 /* One step while it stands still, tried again where something else was mapped meanwhile. */
 ttape_status ttp_attach_stop_where_room(struct ttp_attach *a,
                                         const char *(*map)(struct ttp_attach *, struct ttp_stop *),

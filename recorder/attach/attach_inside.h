@@ -144,6 +144,9 @@ char ttp_task_state(pid_t tid);
 /* By whose name /proc shows what a process has: its first thread, or, where that one has ended,
  * another one. */
 uint32_t ttp_living_task(uint32_t pid);
+/* Opens /proc/PID/mem; `how` is O_RDONLY or O_RDWR. Returns less than 0 where that is not allowed,
+ * or the process is not there. */
+int ttp_memory_open(uint32_t pid, int how);
 bool ttp_memory_read(int memory, uint64_t at, void *into, size_t bytes);
 bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes);
 uint64_t ttp_attach_now_ns(void);
@@ -342,6 +345,11 @@ const char *ttp_segment_begin(const struct ttp_segment *segment, struct ttp_stop
 /* Finds one that somebody has left. shared->region is 0 where nothing is there but its head. */
 bool ttp_segment_find(struct ttp_segment *segment, struct ttp_agent_shared *shared,
                       const struct ttp_maps *maps, int memory);
+/* Whether a segment is there still: a program that was executed has none. */
+bool ttp_segment_is_there(const struct ttp_segment *segment, int memory);
+/* The address of what our agent is told, from a distance in struct ttp_agent_shared on; that of
+ * another recorder may lie elsewhere. */
+uint64_t ttp_segment_shared(const struct ttp_segment *segment, size_t distance);
 /* Whether somebody records by it still. */
 bool ttp_segment_is_used(const struct ttp_agent_shared *shared, int memory);
 
@@ -429,7 +437,6 @@ uint32_t ttp_leave_children(const struct ttp_segment *segment, uint32_t parent, 
 struct ttp_wishes {
     struct ttp_attach_wish *list;
     size_t count;
-    uint32_t left; /* modules whose system calls are not known */
 };
 /* False: no memory. */
 bool ttp_wishes_make(struct ttp_wishes *wishes, const struct ttp_attach_options *options,

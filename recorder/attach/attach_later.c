@@ -136,10 +136,7 @@ static bool wish_for(struct ttp_attach *a, struct ttp_wishes *wishes,
 
 static bool open_targets(struct ttp_attach *a, struct ttp_later *later)
 {
-    char path[64];
-    char *status = ttp_look_read(a->options.pid, "status");
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(a->options.pid));
-    int memory = open(path, O_RDWR | O_CLOEXEC);
+    int memory = ttp_memory_open(a->options.pid, O_RDWR);
     const struct ttp_target_look look = {.pid = a->options.pid,
                                          .memory = memory,
                                          .maps = &a->maps,
@@ -147,10 +144,9 @@ static bool open_targets(struct ttp_attach *a, struct ttp_later *later)
                                          .minds_faults = a->caught != 0,
                                          .has_shadow_stack = a->has_shadow_stack,
                                          .is_later = true};
-    bool is_open = status != NULL && memory >= 0 && ttp_attach_look_at_maps(a) &&
+    bool is_open = memory >= 0 && ttp_attach_look_at_maps(a) &&
                    ttp_targets_open(&later->targets, &look, later->wishes.list, later->wishes.count,
                                     NULL) == TTAPE_OK;
-    free(status);
     if (memory >= 0)
         (void)close(memory);
     return is_open && later->targets.count != 0;

@@ -41,7 +41,7 @@ struct leaving {
     bool may_call; /* no filter of system calls has come meanwhile */
     bool is_last;  /* it is not tried again */
     const struct ttp_segment *segment;
-    uint64_t shared_at; /* of struct ttp_agent_shared */
+    uint64_t shared_at; /* of struct ttp_agent_shared, as the segment's own head has it */
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     struct ttp_agent_module modules[TTP_AGENT_MODULES];
     struct ttp_agent_later lists[1 + TTP_AGENT_LATER];
@@ -245,11 +245,9 @@ static void give_pages_back(struct ttp_stop *stop, struct leaving *l)
 /* It is unmapped no second time, whoever comes after us. */
 static bool forget_area(const struct leaving *l, int memory, uint32_t number)
 {
-    const uint64_t none = 0;
-    uint64_t said_at = l->shared_at + offsetof(struct ttp_agent_shared, areas) +
-                       number * sizeof(struct ttp_agent_area);
-    return ttp_memory_write(memory, said_at + offsetof(struct ttp_agent_area, bytes), &none,
-                            sizeof none);
+    const struct ttp_agent_area none = {0};
+    uint64_t said_at = l->shared_at + offsetof(struct ttp_agent_shared, areas);
+    return ttp_memory_write(memory, said_at + number * sizeof none, &none, sizeof none);
 }
 
 static bool is_inside(const struct leaving *l, uint64_t at)
@@ -340,8 +338,7 @@ static bool put_back_held(struct leaving *l)
     }
     if (folder != NULL)
         (void)closedir(folder);
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(l->said->pid));
-    int memory = is_held ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    int memory = is_held ? ttp_memory_open(l->said->pid, O_RDWR) : -1;
     ttp_maps_free(&l->maps);
     bool is_known = memory >= 0 && ttp_maps_read(&l->maps, l->said->pid) && know_changes(l, memory);
     if (is_known)
@@ -371,22 +368,16 @@ static bool look_at_maps(struct leaving *l, int memory)
     return is_known;
 }
 
-static bool has_agent(const struct leaving *l, int memory)
-{
-    uint64_t magic = 0;
-    return ttp_memory_read(memory, l->segment->at, &magic, sizeof magic) &&
-           magic == TTP_AGENT_MAGIC;
-}
-
 /* Only what is ours byte for byte is written to: so what is mapped matters where something else is
  * there, and is looked at then, as that takes longer than all the rest. */
 static bool put_back(struct ttp_stop *stop, struct leaving *l)
 {
     struct ttp_restored restored = {0};
-    bool is_whole = l->changes.list != NULL && has_agent(l, stop->memory) &&
+    bool is_whole = l->changes.list != NULL && ttp_segment_is_there(l->segment, stop->memory) &&
                     ttp_code_restore(stop->memory, &l->changes, &restored);
     if (!is_whole || restored.foreign != 0)
-        is_whole = has_agent(l, stop->memory) && look_at_maps(l, stop->memory) &&
+        is_whole = ttp_segment_is_there(l->segment, stop->memory) &&
+                   look_at_maps(l, stop->memory) &&
                    ttp_code_restore(stop->memory, &l->changes, &restored);
     l->said->foreign = restored.foreign;
     if (is_whole && (!l->may_call || restored.foreign != 0)) /* the segment stays */
@@ -401,7 +392,7 @@ static bool put_back(struct ttp_stop *stop, struct leaving *l)
  * before its code was put back: its stack is among what was mapped when that was looked at. */
 static bool go_away(struct ttp_stop *stop, struct leaving *l)
 {
-    if (!has_agent(l, stop->memory))
+    if (!ttp_segment_is_there(l->segment, stop->memory))
         return false;
     ttp_calls_return(stop, l->modules);
     if (l->late.count != 0) {
@@ -424,9 +415,7 @@ static bool go_away(struct ttp_stop *stop, struct leaving *l)
 /* While it runs: all that need not be known in a stop. */
 static void look_ahead(struct leaving *l)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(l->said->pid));
-    int memory = open(path, O_RDONLY | O_CLOEXEC);
+    int memory = ttp_memory_open(l->said->pid, O_RDONLY);
     if (memory < 0)
         return;
     if (!l->said->is_back) {
@@ -452,7 +441,7 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
     if (was_back)
         l->may_call = may_call(l->said->pid);
     bool is_known = was_back ? go_away(&stop, l) : put_back(&stop, l);
-    bool is_other = !is_known && !has_agent(l, stop.memory);
+    bool is_other = !is_known && !ttp_segment_is_there(l->segment, stop.memory);
     if (is_other)
         (void)look_at_maps(l, stop.memory);
     if (is_other && l->maps.count != 0) {

@@ -87,7 +87,8 @@ static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
     return TTAPE_OK;
 }
 
-const uint64_t *ttp_attach_chosen_calls(const struct ttp_attach *a)
+/* Bits of system calls; NULL: none is recorded. */
+static const uint64_t *chosen_calls_of(const struct ttp_attach *a)
 {
     const struct ttp_arena_head *head = a->outside.head;
     return (head->call_flags & TTP_CALLS_ON) != 0 ? head->chosen_calls : NULL;
@@ -101,7 +102,7 @@ static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *
     a->has_shadow_stack = pushes_nothing;
     free(status);
     (void)look_at_program(a->options.pid, &a->program);
-    const uint64_t *chosen_calls = ttp_attach_chosen_calls(a);
+    const uint64_t *chosen_calls = chosen_calls_of(a);
     if (chosen_calls != NULL && pushes_nothing)
         return ttp_attach_refuse_it(a, "it has a shadow stack: --syscalls is not for that", err);
     if (!ttp_wishes_make(&a->wishes, &a->options, &a->modules, chosen_calls != NULL))

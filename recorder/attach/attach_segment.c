@@ -81,7 +81,7 @@ static bool put_head(const struct ttp_segment *s, int memory, const struct ttp_a
 {
     const struct ttp_agent_head *head = ttp_agent_image_head();
     return ttp_memory_write(memory, s->at, head, sizeof *head) &&
-           ttp_memory_write(memory, s->at + head->shared, shared,
+           ttp_memory_write(memory, ttp_segment_shared(s, 0), shared,
                             offsetof(struct ttp_agent_shared, known));
 }
 
@@ -112,15 +112,19 @@ const char *ttp_segment_map(const struct ttp_segment *s, struct ttp_stop *stop,
 const char *ttp_segment_put(const struct ttp_segment *s, int memory,
                             const struct ttp_agent_shared *shared)
 {
-    const struct ttp_agent_head *head = ttp_agent_image_head();
     size_t size = (size_t)(ttp_agent_image_end - ttp_agent_image);
-    return ttp_memory_write(memory, s->at + head->shared, shared, sizeof *shared) &&
+    return ttp_memory_write(memory, ttp_segment_shared(s, 0), shared, sizeof *shared) &&
                    ttp_memory_write(memory, s->at, ttp_agent_image, size)
                ? NULL
                : no_memory;
 }
 
-static bool is_there(const struct ttp_segment *s, int memory)
+uint64_t ttp_segment_shared(const struct ttp_segment *s, size_t distance)
+{
+    return s->at + ttp_agent_image_head()->shared + distance;
+}
+
+bool ttp_segment_is_there(const struct ttp_segment *s, int memory)
 {
     uint64_t magic = 0;
     return ttp_memory_read(memory, s->at, &magic, sizeof magic) && magic == TTP_AGENT_MAGIC;
@@ -133,7 +137,8 @@ const char *ttp_segment_open(const struct ttp_segment *s, struct ttp_stop *stop,
     const uint64_t rights[6] = {s->at + head->code_bytes, s->area - head->code_bytes,
                                 PROT_READ | PROT_WRITE};
     int64_t result;
-    if (!is_there(s, stop->memory) || !call(stop, places, SYS_mprotect, rights, &result))
+    if (!ttp_segment_is_there(s, stop->memory) ||
+        !call(stop, places, SYS_mprotect, rights, &result))
         return disobeys;
     return result != 0 ? word_of(result) : NULL;
 }
@@ -142,15 +147,15 @@ const char *ttp_segment_begin(const struct ttp_segment *s, struct ttp_stop *stop
 {
     const struct ttp_agent_head *head = ttp_agent_image_head();
     uint64_t stack = s->at + s->scratch + STACK_BYTES;
-    struct ttp_called_code code = {.begin = s->at + head->begin,
-                                   .low = s->at,
-                                   .high = s->at + head->code_bytes,
-                                   .stack = stack,
-                                   .frame = stack,
-                                   .result_at = s->at + head->shared +
-                                                offsetof(struct ttp_agent_shared, result),
-                                   .result = TTP_AGENT_NOT_YET};
-    if (!is_there(s, stop->memory) || !ttp_call_code(stop, &code))
+    struct ttp_called_code code = {
+        .begin = s->at + head->begin,
+        .low = s->at,
+        .high = s->at + head->code_bytes,
+        .stack = stack,
+        .frame = stack,
+        .result_at = ttp_segment_shared(s, offsetof(struct ttp_agent_shared, result)),
+        .result = TTP_AGENT_NOT_YET};
+    if (!ttp_segment_is_there(s, stop->memory) || !ttp_call_code(stop, &code))
         return disobeys;
     return code.result == 0  ? NULL
            : code.result < 0 ? word_of(code.result)
@@ -200,7 +205,6 @@ bool ttp_segment_find(struct ttp_segment *s, struct ttp_agent_shared *shared,
             continue;
         s->at = map->start;
         s->bytes = shared->region != 0 ? shared->region_bytes : map->end - map->start;
-        s->changes = shared->changes - shared->region;
         return true;
     }
     return false;

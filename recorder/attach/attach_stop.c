@@ -40,6 +40,13 @@ uint64_t ttp_attach_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+int ttp_memory_open(uint32_t pid, int how)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(pid));
+    return open(path, how | O_CLOEXEC);
+}
+
 bool ttp_memory_read(int memory, uint64_t at, void *into, size_t bytes)
 {
     size_t done = 0;
@@ -376,10 +383,8 @@ static const char *stop_tasks(struct ttp_stop *stop)
 
 static const char *stop_once(struct ttp_stop *stop, uint32_t pid)
 {
-    char path[64];
     *stop = (struct ttp_stop){.pid = pid, .began_ns = ttp_attach_now_ns()};
-    (void)snprintf(path, sizeof path, "/proc/%u/mem", ttp_living_task(pid));
-    stop->memory = open(path, O_RDWR | O_CLOEXEC);
+    stop->memory = ttp_memory_open(pid, O_RDWR);
     const char *why = stop->memory < 0 ? "its memory cannot be written to" : stop_tasks(stop);
     for (size_t i = 0; why == NULL && i < stop->count; i++)
         if ((stop->tasks[i].registers.cs & 0xffff) != USER_CODE)

@@ -145,8 +145,7 @@ const char *ttp_targets_map(struct ttp_targets *t, uint32_t cluster, const struc
 {
     const struct ttp_cluster *c = &t->clusters[cluster];
     struct ttp_agent_area *area = &t->areas[cluster];
-    uint64_t said_at = segment->at + ttp_agent_image_head()->shared +
-                       offsetof(struct ttp_agent_shared, areas) +
+    uint64_t said_at = ttp_segment_shared(segment, offsetof(struct ttp_agent_shared, areas)) +
                        (t->first_area + cluster) * sizeof *area;
     *area = (struct ttp_agent_area){ttp_maps_place(maps, c->low, c->high, c->bytes), c->bytes};
     if (area->at == 0)
@@ -185,11 +184,6 @@ static bool put_target(struct ttp_target *target, int memory, uint64_t changes_a
                             w->changes.count * sizeof *w->changes.list);
 }
 
-static uint64_t shared_at(const struct ttp_segment *segment, size_t distance)
-{
-    return segment->at + ttp_agent_image_head()->shared + distance;
-}
-
 /* Modules, with where the stubs of their system calls are: before anything is listed of them. */
 static bool tell_modules(const struct ttp_targets *t, const struct ttp_segment *segment,
                          struct ttp_agent_shared *shared, int memory)
@@ -203,7 +197,8 @@ static bool tell_modules(const struct ttp_targets *t, const struct ttp_segment *
         modules[i].calls = t->list[i].area_at + w->calls_at;
         modules[i].calls_bytes = w->area_bytes - w->calls_at;
     }
-    return ttp_memory_write(memory, shared_at(segment, at), modules, t->count * sizeof *modules);
+    return ttp_memory_write(memory, ttp_segment_shared(segment, at), modules,
+                            t->count * sizeof *modules);
 }
 
 /* The first list is there from the beginning, and empty; others count when they are whole. */
@@ -216,14 +211,14 @@ static bool tell_list(const struct ttp_targets *t, const struct ttp_segment *seg
                                     .module_count = (uint32_t)t->count};
     size_t at = offsetof(struct ttp_agent_shared, later) + shared->later_count * sizeof later;
     if (t->first_area == 0)
-        return ttp_memory_write(memory,
-                                shared_at(segment, offsetof(struct ttp_agent_shared, change_count)),
-                                &count, sizeof count);
+        return ttp_memory_write(
+            memory, ttp_segment_shared(segment, offsetof(struct ttp_agent_shared, change_count)),
+            &count, sizeof count);
     shared->later_count++;
-    return ttp_memory_write(memory, shared_at(segment, at), &later, sizeof later) &&
-           ttp_memory_write(memory,
-                            shared_at(segment, offsetof(struct ttp_agent_shared, later_count)),
-                            &shared->later_count, sizeof shared->later_count);
+    return ttp_memory_write(memory, ttp_segment_shared(segment, at), &later, sizeof later) &&
+           ttp_memory_write(
+               memory, ttp_segment_shared(segment, offsetof(struct ttp_agent_shared, later_count)),
+               &shared->later_count, sizeof shared->later_count);
 }
 
 /* The change by which unwinders are answered; 0: there is none. */
@@ -238,9 +233,9 @@ static uint64_t answer_at(const struct ttp_windows *w)
 static bool tell_answer(const struct ttp_segment *segment, uint64_t unwind_at, int memory)
 {
     return unwind_at == 0 ||
-           ttp_memory_write(memory,
-                            shared_at(segment, offsetof(struct ttp_agent_shared, unwind_at)),
-                            &unwind_at, sizeof unwind_at);
+           ttp_memory_write(
+               memory, ttp_segment_shared(segment, offsetof(struct ttp_agent_shared, unwind_at)),
+               &unwind_at, sizeof unwind_at);
 }
 
 /* Modules are sorted by address, so all changes are. */

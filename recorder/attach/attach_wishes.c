@@ -25,7 +25,6 @@ bool ttp_wishes_make(struct ttp_wishes *wishes, const struct ttp_attach_options 
     for (size_t i = 0; has_calls && i < modules->count; i++) {
         const struct ttp_traced_module *module = &modules->modules[i];
         struct ttp_attach_wish *wish = find_wish(wishes, module->path);
-        wishes->left += module->code_end != 0 && module->plan == NULL;
         if (module->plan == NULL || module->plan->site_count == 0)
             continue;
         if (wish == NULL) {
