@@ -68,4 +68,10 @@ has out '^Far longer than USUAL'
 sed '1,/^Far longer/d' out | awk 'NR > 1 { print $1, $2, $3, $4 }' >got
 echo '500.000 us 1.000 us' >wanted
 same got wanted
+# Of calls that are all too short for the clock none is far longer.
+seq 0 10 290 | awk '{ printf "%dus 1 enter g\n%dus 1 exit g\n", $1, $1 }' >short.txt
+status 0 "$T" convert short.txt -o short.ttape
+status 0 "$T" slow short.ttape
+has out '^DURATION'
+grep -q '^Far longer' out && fail 'calls of no time are called far longer than usual'
 verdict

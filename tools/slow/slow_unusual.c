@@ -24,16 +24,17 @@ static const ttape_report_row *row_of(const struct search *search, uint32_t site
     return by < search->site_count ? search->rows[by] : NULL;
 }
 
-/* Of the others, as if the longest were not there. */
+/* The mean of the others, as if the longest were not there. */
 static int64_t find_usual(const ttape_report_row *row)
 {
     double others = row->mean_ns * (double)row->exit_count - (double)row->max_ns;
     return others > 0 ? (int64_t)(others / (double)(row->exit_count - 1)) : 0;
 }
 
+/* A clock that is too coarse for all of them tells none apart. */
 static bool is_far_longer(int64_t duration_ns, const ttape_report_row *row)
 {
-    return duration_ns / TIMES_LONGER >= find_usual(row);
+    return duration_ns > 0 && duration_ns / TIMES_LONGER >= find_usual(row);
 }
 
 static bool selects(void *context, uint32_t site) { return row_of(context, site) != NULL; }

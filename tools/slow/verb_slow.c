@@ -205,8 +205,6 @@ static int find_calls(const struct options *options, struct tool_slow *view, str
         .context = ask};
     if (ttape_longest_find(longest, view->input->reader, &how, &err) != TTAPE_OK)
         return tool_fail_error(view->input->name, &err);
-    if (is_any && !ask->is_one_of_many)
-        tool_slow_unusual_find(&view->unusual, view->input->reader, &how);
     ttape_longest_get_info(*longest, &view->info);
     view->calls = ttape_longest_get_calls(*longest, &view->call_count);
     for (uint32_t i = 0; i < view->call_count; i++)
@@ -217,6 +215,8 @@ static int find_calls(const struct options *options, struct tool_slow *view, str
         return tool_fail("'%s' does not say of such a call when its thread ran; --self takes the "
                          "time that calls spent themselves",
                          view->input->name);
+    if (is_any && !ask->is_one_of_many)
+        tool_slow_unusual_find(&view->unusual, view->input->reader, &how);
     return TOOL_OK;
 }
 
