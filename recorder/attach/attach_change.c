@@ -85,6 +85,8 @@ static ttape_status stop_for_jumps(struct ttp_attach *a, ttape_error *err)
 {
     const struct timespec pause = {0, PAUSE_NS};
     bool is_first = a->now == &a->targets;
+    if (is_first) /* threads are noted then */
+        a->name_count = ttp_threads_names(a->names, a->options.pid);
     a->busy = 1;
     for (uint32_t round = 0; round < TTP_ATTACH_ROUNDS && a->busy != 0; round++) {
         struct ttp_stop stop;
@@ -113,7 +115,6 @@ ttape_status ttp_attach_change(struct ttp_attach *a, ttape_error *err)
     const char *why = ttp_attach_put(a, put_stubs);
     if (why != NULL)
         return ttp_attach_refuse_it(a, why, err);
-    a->name_count = ttp_threads_names(a->names, a->options.pid);
     TTP_TRY(stop_for_jumps(a, err));
     ttp_targets_count(a->now, a->busy, a->counts);
     if (ttp_targets_lack_answers(a->now))

@@ -28,6 +28,7 @@ struct listed {
     uint32_t needed_count;
     char name[NAME_BYTES], file[NAME_BYTES]; /* by either of which others ask for it */
     bool stays, is_done;
+    const struct ttp_map *own; /* a mapping of its file; NULL: it does not stay, or has none */
 };
 
 struct listing {
@@ -51,7 +52,7 @@ static void read_text(int memory, uint64_t at, char *text, size_t room)
     text[0] = '\0';
 }
 
-/* Without the folders. */
+/* The name is that of a file, without its folders. */
 static void read_file_name(int memory, uint64_t at, char name[NAME_BYTES])
 {
     char path[PATH_BYTES];
@@ -96,8 +97,8 @@ static bool read_executable(uint32_t pid, int memory, struct listed *module, uin
     (void)snprintf(path, sizeof path, "/proc/%u/auxv", ttp_living_task(pid));
     int file = open(path, O_RDONLY | O_CLOEXEC);
     while (file >= 0 && read(file, words, sizeof words) == (ssize_t)sizeof words) {
-        segments_at = words[0] == 3 ? words[1] : segments_at; /* AT_PHDR */
-        count = words[0] == 5 ? words[1] : count;             /* AT_PHNUM */
+        segments_at = words[0] == AT_PHDR ? words[1] : segments_at;
+        count = words[0] == AT_PHNUM ? words[1] : count;
     }
     if (file >= 0)
         (void)close(file);
@@ -160,11 +161,19 @@ static void keep_all_needed(struct listing *l)
     }
 }
 
-/* Whether the file is that of a module that stays; its dynamic section tells what it is called. */
-static bool is_kept(const struct listing *l, const struct ttp_maps *maps, const struct ttp_map *map)
+/* The place of a module's dynamic section tells what its file is called. */
+static void find_files(struct listing *l, const struct ttp_maps *maps)
+{
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->list[i].stays)
+            l->list[i].own = ttp_maps_at(maps, l->list[i].dynamic);
+}
+
+/* Whether the file is that of a module that stays. */
+static bool is_kept(const struct listing *l, const struct ttp_map *map)
 {
     for (uint32_t i = 0; i < l->count; i++) {
-        const struct ttp_map *own = l->list[i].stays ? ttp_maps_at(maps, l->list[i].dynamic) : NULL;
+        const struct ttp_map *own = l->list[i].own;
         if (own != NULL && own->inode == map->inode && strcmp(own->path, map->path) == 0)
             return true;
     }
@@ -178,7 +187,7 @@ static void put_ranges(const struct listing *l, const struct ttp_maps *maps,
     for (size_t i = 0; i < maps->count; i++) {
         const struct ttp_map *map = &maps->list[i];
         if (!map->can_read || map->can_write || map->is_shared || map->inode == 0 ||
-            !is_kept(l, maps, map))
+            !is_kept(l, map))
             continue;
         if (count != 0 && ranges[count - 1].high == map->start)
             ranges[count - 1].high = map->end;
@@ -201,6 +210,7 @@ void ttp_constants_find(uint32_t pid, int memory, const struct ttp_maps *maps,
         l.list[l.count++] = executable;
     l.list[0].stays = true;
     keep_all_needed(&l);
+    find_files(&l, maps);
     put_ranges(&l, maps, ranges);
     free(l.list);
 }

@@ -43,6 +43,8 @@ struct ttp_attach {
 ttape_status ttp_attach_refuse_it(const struct ttp_attach *a, const char *why, ttape_error *err);
 void ttp_attach_count_stop(struct ttp_attach *a, struct ttp_stop *stop);
 bool ttp_attach_look_at_maps(struct ttp_attach *a);
+/* How modules are looked at, with the process's memory. */
+struct ttp_target_look ttp_attach_target_look(const struct ttp_attach *a, int memory);
 void ttp_attach_note_threads(struct ttp_attach *a, const struct ttp_stop *stop);
 /* One step while it stands still, tried again where something else was mapped meanwhile. */
 ttape_status ttp_attach_stop_where_room(struct ttp_attach *a,

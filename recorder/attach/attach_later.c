@@ -137,13 +137,8 @@ static bool wish_for(struct ttp_attach *a, struct ttp_wishes *wishes,
 static bool open_targets(struct ttp_attach *a, struct ttp_later *later)
 {
     int memory = ttp_memory_open(a->options.pid, O_RDWR);
-    const struct ttp_target_look look = {.pid = a->options.pid,
-                                         .memory = memory,
-                                         .maps = &a->maps,
-                                         .chosen_calls = a->targets.chosen_calls,
-                                         .minds_faults = a->caught != 0,
-                                         .has_shadow_stack = a->has_shadow_stack,
-                                         .is_later = true};
+    struct ttp_target_look look = ttp_attach_target_look(a, memory);
+    look.is_later = true;
     bool is_open = memory >= 0 && ttp_attach_look_at_maps(a) &&
                    ttp_targets_open(&later->targets, &look, later->wishes.list, later->wishes.count,
                                     NULL) == TTAPE_OK;

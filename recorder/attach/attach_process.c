@@ -94,25 +94,29 @@ static const uint64_t *chosen_calls_of(const struct ttp_attach *a)
     return (head->call_flags & TTP_CALLS_ON) != 0 ? head->chosen_calls : NULL;
 }
 
+struct ttp_target_look ttp_attach_target_look(const struct ttp_attach *a, int memory)
+{
+    return (struct ttp_target_look){.pid = a->options.pid,
+                                    .memory = memory,
+                                    .maps = &a->maps,
+                                    .chosen_calls = chosen_calls_of(a),
+                                    .minds_faults = a->caught != 0,
+                                    .has_shadow_stack = a->has_shadow_stack};
+}
+
 static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *err)
 {
     char *status = ttp_look_read(a->options.pid, "status");
     a->caught = status == NULL ? FAULT_SIGNALS : caught_faults(status);
-    bool pushes_nothing = status == NULL || has_shadow_stack(status);
-    a->has_shadow_stack = pushes_nothing;
+    a->has_shadow_stack = status == NULL || has_shadow_stack(status);
     free(status);
     (void)look_at_program(a->options.pid, &a->program);
     const uint64_t *chosen_calls = chosen_calls_of(a);
-    if (chosen_calls != NULL && pushes_nothing)
+    if (chosen_calls != NULL && a->has_shadow_stack)
         return ttp_attach_refuse_it(a, "it has a shadow stack: --syscalls is not for that", err);
     if (!ttp_wishes_make(&a->wishes, &a->options, &a->modules, chosen_calls != NULL))
         return ttp_fail_memory(err);
-    const struct ttp_target_look look = {.pid = a->options.pid,
-                                         .memory = memory,
-                                         .maps = &a->maps,
-                                         .chosen_calls = chosen_calls,
-                                         .minds_faults = a->caught != 0,
-                                         .has_shadow_stack = pushes_nothing};
+    const struct ttp_target_look look = ttp_attach_target_look(a, memory);
     TTP_TRY(ttp_targets_open(&a->targets, &look, a->wishes.list, a->wishes.count, err));
     if (ttp_targets_have_values(&a->targets, false))
         ttp_constants_find(a->options.pid, memory, &a->maps, a->shared->constants);
@@ -312,7 +316,6 @@ ttape_status ttp_attach_stop_where_room(struct ttp_attach *a,
     for (uint32_t round = 0; round < TTP_ATTACH_ROUNDS && a->is_retried; round++) {
         if (!ttp_attach_look_at_maps(a))
             return ttp_attach_refuse_it(a, "its mappings cannot be read", err);
-        a->name_count = ttp_threads_names(a->names, a->options.pid);
         status = stop_for(a, map, err);
     }
     return status;
@@ -327,6 +330,7 @@ static const char *put_agent(struct ttp_attach *a, int memory)
 
 static ttape_status make_segment(struct ttp_attach *a, ttape_error *err)
 {
+    a->name_count = ttp_threads_names(a->names, a->options.pid);
     TTP_TRY(ttp_attach_stop_where_room(a, map_segment, err));
     begin_image(a);
     const char *why = ttp_attach_put(a, put_agent);

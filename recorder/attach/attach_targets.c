@@ -62,7 +62,8 @@ static int compare_targets(const void *a, const void *b)
     return x->elf.low < y->elf.low ? -1 : x->elf.low > y->elf.low;
 }
 
-/* Of modules that follow one another. The first one has the executable, where that is patched. */
+/* Modules that follow one another are one. The first one has the executable, where that is
+ * patched. */
 static void find_clusters(struct ttp_targets *t)
 {
     t->cluster_count = 0;
@@ -126,8 +127,8 @@ ttape_status ttp_targets_open(struct ttp_targets *t, const struct ttp_target_loo
         }
         close_target(target);
         t->left++;
-        if (i == 0 &&
-            !look->is_later) { /* what the executable is refused for is no smaller elsewhere */
+        /* what the executable is refused for is no smaller elsewhere */
+        if (i == 0 && !look->is_later) {
             if (err != NULL)
                 *err = first;
             return status;
@@ -221,13 +222,19 @@ static bool tell_list(const struct ttp_targets *t, const struct ttp_segment *seg
                &shared->later_count, sizeof shared->later_count);
 }
 
-/* The change by which unwinders are answered; 0: there is none. */
+/* The change by which unwinders are answered; their count: there is none. */
+static uint32_t find_answer(const struct ttp_windows *w)
+{
+    uint32_t i = w->finds == 0 ? w->changes.count : 0;
+    while (i < w->changes.count && w->list[i].function != w->finds - 1)
+        i++;
+    return i;
+}
+
 static uint64_t answer_at(const struct ttp_windows *w)
 {
-    for (uint32_t i = 0; w->finds != 0 && i < w->changes.count; i++)
-        if (w->list[i].function == w->finds - 1)
-            return w->list[i].at;
-    return 0;
+    uint32_t answer = find_answer(w);
+    return answer == w->changes.count ? 0 : w->list[answer].at;
 }
 
 static bool tell_answer(const struct ttp_segment *segment, uint64_t unwind_at, int memory)
@@ -305,11 +312,9 @@ static void leave_calls(struct ttp_target *target)
 
 static bool has_answer(const struct ttp_target *target, bool is_soon)
 {
-    const struct ttp_windows *w = &target->windows;
-    for (uint32_t i = 0; w->finds != 0 && i < w->changes.count; i++)
-        if (w->list[i].function == w->finds - 1)
-            return target->done[i] || (is_soon && !target->skip[i]);
-    return false;
+    uint32_t answer = find_answer(&target->windows);
+    return answer != target->windows.changes.count &&
+           (target->done[answer] || (is_soon && !target->skip[answer]));
 }
 
 static bool have_answers(const struct ttp_targets *t, bool is_soon)
@@ -330,7 +335,8 @@ void ttp_targets_mark(struct ttp_targets *t, const struct ttp_points *points, ui
     *busy = 0;
     for (size_t i = 0; i < t->count; i++)
         *busy += mark_busy(&t->list[i], points);
-    for (size_t i = 0; i < t->count && !have_answers(t, true); i++)
+    bool is_told = have_answers(t, true);
+    for (size_t i = 0; i < t->count && !is_told; i++)
         leave_calls(&t->list[i]);
 }
 
@@ -419,7 +425,7 @@ void ttp_targets_count(const struct ttp_targets *t, uint32_t busy, struct ttp_at
         entries += d->entries - (answer_at(w) != 0);
         counts->exits += d->exits;
         counts->exits_left += d->exits_left;
-        counts->faults += t->list[i].windows.faults;
+        counts->faults += w->faults;
     }
     counts->modules += (uint32_t)t->count;
     counts->modules_left += t->left;
