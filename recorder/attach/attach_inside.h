@@ -89,6 +89,7 @@ struct ttp_maps {
 };
 bool ttp_maps_read(struct ttp_maps *maps, uint32_t pid);
 void ttp_maps_free(struct ttp_maps *maps);
+/* The list is sorted by address, as the kernel's is. */
 const struct ttp_map *ttp_maps_at(const struct ttp_maps *maps, uint64_t address);
 /* Whether all of a mapping stays while a stack is in it, by what lies in front of it. */
 bool ttp_maps_is_guarded(const struct ttp_maps *maps, const struct ttp_map *stack);
@@ -337,6 +338,9 @@ const char *ttp_segment_map(const struct ttp_segment *segment, struct ttp_stop *
                             const struct ttp_call_places *places,
                             const struct ttp_agent_shared *shared);
 extern const char ttp_segment_no_room[]; /* from the first one: somebody else was quicker there */
+/* Room for code of ours: there, or nowhere. Returns NULL, or why not, as the first one. */
+const char *ttp_segment_map_at(uint64_t at, uint64_t bytes, struct ttp_stop *stop,
+                               const struct ttp_call_places *places);
 const char *ttp_segment_put(const struct ttp_segment *segment, int memory,
                             const struct ttp_agent_shared *shared);
 const char *ttp_segment_open(const struct ttp_segment *segment, struct ttp_stop *stop,

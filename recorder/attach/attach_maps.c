@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/ordered.h"
 #include "recorder/attach/attach_inside.h"
 
 #define LINE_BYTES 4352u
@@ -83,10 +84,11 @@ void ttp_maps_free(struct ttp_maps *maps)
 
 const struct ttp_map *ttp_maps_at(const struct ttp_maps *maps, uint64_t address)
 {
-    for (size_t i = 0; i < maps->count; i++)
-        if (address >= maps->list[i].start && address < maps->list[i].end)
-            return &maps->list[i];
-    return NULL;
+    struct ttp_bisect s = {.end = maps->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, maps->list[s.middle].end <= address);
+    return s.first < maps->count && maps->list[s.first].start <= address ? &maps->list[s.first]
+                                                                         : NULL;
 }
 
 static bool is_reached(uint64_t low, uint64_t high, uint64_t at, uint64_t bytes)
@@ -95,7 +97,8 @@ static bool is_reached(uint64_t low, uint64_t high, uint64_t at, uint64_t bytes)
     return to - from < REACH;
 }
 
-/* Of the gap behind a mapping: at its end, as far as is reached; what grows has its beginning. */
+/* The place is at the end of the gap behind a mapping, as far as is reached; what grows has the
+ * gap's beginning. */
 static uint64_t place_in(uint64_t start, uint64_t end, uint64_t low, uint64_t bytes)
 {
     uint64_t most = low + REACH - TTP_PAGE;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ordered.h"
 #include "recorder/attach/attach_inside.h"
 
 #define STACK_MOST (UINT64_C(8) << 20) /* of a stack that is looked through */
@@ -104,15 +105,10 @@ bool ttp_points_find(struct ttp_points *points, const struct ttp_stop *stop,
 
 bool ttp_points_hold(const struct ttp_points *points, uint64_t from, uint64_t end)
 {
-    size_t low = 0, high = points->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (points->list[middle] < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < points->count && points->list[low] < end;
+    struct ttp_bisect s = {.end = points->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, points->list[s.middle] < from);
+    return s.first < points->count && points->list[s.first] < end;
 }
 
 void ttp_points_free(struct ttp_points *points)

@@ -61,7 +61,6 @@ static const char *word_of(int64_t result)
 {
     switch (-result) {
     case ENOMEM: return "there is no memory for the segment";
-    case EEXIST: return "something else was mapped where the segment should go";
     case EMFILE:
     case ENFILE: return "its table of open files is full";
     case EACCES:
@@ -85,24 +84,39 @@ static bool put_head(const struct ttp_segment *s, int memory, const struct ttp_a
                             offsetof(struct ttp_agent_shared, known));
 }
 
-const char *ttp_segment_map(const struct ttp_segment *s, struct ttp_stop *stop,
-                            const struct ttp_call_places *places,
-                            const struct ttp_agent_shared *shared)
+/* A kernel without MAP_FIXED_NOREPLACE maps it elsewhere: there it is given back. */
+const char *ttp_segment_map_at(uint64_t at, uint64_t bytes, struct ttp_stop *stop,
+                               const struct ttp_call_places *places)
 {
-    const uint64_t whole[6] = {s->at,
-                               s->bytes,
+    const uint64_t whole[6] = {at,
+                               bytes,
                                PROT_READ | PROT_EXEC,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | NOT_REPLACED,
                                UINT64_MAX,
                                0};
-    const uint64_t back[6] = {s->at, s->bytes};
     int64_t result;
     if (!call(stop, places, SYS_mmap, whole, &result))
         return disobeys;
-    if (result == -EEXIST || (result > 0 && (uint64_t)result != s->at))
+    if (result == -EEXIST)
         return ttp_segment_no_room;
     if (result < 0 && result >= -4095)
         return word_of(result);
+    if ((uint64_t)result == at)
+        return NULL;
+    const uint64_t back[6] = {(uint64_t)result, bytes};
+    (void)call(stop, places, SYS_munmap, back, &result);
+    return ttp_segment_no_room;
+}
+
+const char *ttp_segment_map(const struct ttp_segment *s, struct ttp_stop *stop,
+                            const struct ttp_call_places *places,
+                            const struct ttp_agent_shared *shared)
+{
+    const uint64_t back[6] = {s->at, s->bytes};
+    int64_t result;
+    const char *why = ttp_segment_map_at(s->at, s->bytes, stop, places);
+    if (why != NULL)
+        return why;
     if (put_head(s, stop->memory, shared))
         return NULL;
     (void)call(stop, places, SYS_munmap, back, &result);

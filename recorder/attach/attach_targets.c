@@ -4,16 +4,13 @@
  *     \___ 0 ___/ \_____ 1 _____/        clusters: a jump leads from any of it to its stubs
  *
  * Stubs of cluster 0 lie in the segment; those of another have a mapping of their own. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
+#include "base/ordered.h"
 #include "recorder/attach/attach_inside.h"
 
 #define CLUSTER_BYTES UINT64_C(0x40000000) /* of its modules: so much that its stubs find room */
-#define NOT_REPLACED  0x100000             /* MAP_FIXED_NOREPLACE */
 
 /* ---- looking ---- */
 
@@ -151,16 +148,9 @@ const char *ttp_targets_map(struct ttp_targets *t, uint32_t cluster, const struc
     *area = (struct ttp_agent_area){ttp_maps_place(maps, c->low, c->high, c->bytes), c->bytes};
     if (area->at == 0)
         return "there is no room near the code of its libraries";
-    struct ttp_called called = {
-        .number = SYS_mmap,
-        .arguments = {area->at, area->bytes, PROT_READ | PROT_EXEC,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | NOT_REPLACED, UINT64_MAX, 0}};
-    if (!ttp_call(stop, places, &called))
-        return "its thread does not do what it is told";
-    if (called.result == -EEXIST)
-        return ttp_segment_no_room;
-    if ((uint64_t)called.result != area->at)
-        return "its libraries' stubs have no place";
+    const char *why = ttp_segment_map_at(area->at, area->bytes, stop, places);
+    if (why != NULL)
+        return why;
     /* only what is said there is unmapped later */
     return ttp_memory_write(stop->memory, said_at, area, sizeof *area)
                ? NULL
@@ -392,15 +382,10 @@ bool ttp_targets_have_values(const struct ttp_targets *t, bool of_called_only)
 
 const struct ttp_target *ttp_targets_at(const struct ttp_targets *t, uint64_t address)
 {
-    size_t low = 0, high = t->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->list[middle].elf.high <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->count && t->list[low].elf.low <= address ? &t->list[low] : NULL;
+    struct ttp_bisect s = {.end = t->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, t->list[s.middle].elf.high <= address);
+    return s.first < t->count && t->list[s.first].elf.low <= address ? &t->list[s.first] : NULL;
 }
 
 static void count_sites(const struct ttp_target *target, struct ttp_attach_counts *counts)

@@ -121,6 +121,32 @@ START_TEST(test_children)
 }
 END_TEST
 
+/* Room that is taken stays as it is; other room is mapped where it was asked for. */
+START_TEST(test_room)
+{
+    struct ttp_stop stop;
+    struct ttp_maps maps, after;
+    struct ttp_call_places places = {0};
+    struct child child = start_child(read_byte, false);
+    ck_assert_int_eq(ttp_stop_all(&stop, (uint32_t)child.pid, NULL), TTAPE_OK);
+    ck_assert(ttp_maps_read(&maps, (uint32_t)child.pid));
+    ck_assert(ttp_call_places_find(&places, &maps, stop.memory));
+    uint64_t taken = places.call & ~(TTP_PAGE - 1);
+    uint64_t at = ttp_maps_place(&maps, taken, taken + TTP_PAGE, TTP_PAGE);
+    ck_assert_ptr_eq(ttp_segment_map_at(taken, TTP_PAGE, &stop, &places), ttp_segment_no_room);
+    ck_assert(ttp_maps_read(&after, (uint32_t)child.pid));
+    ck_assert_uint_eq(after.count, maps.count);
+    ttp_maps_free(&after);
+    ck_assert_ptr_null(ttp_segment_map_at(at, TTP_PAGE, &stop, &places));
+    ck_assert(ttp_maps_read(&after, (uint32_t)child.pid));
+    ck_assert(ttp_maps_at(&after, at)->can_execute && !ttp_maps_at(&after, at)->can_write);
+    ttp_maps_free(&after);
+    ttp_maps_free(&maps);
+    (void)ttp_stop_end(&stop);
+    end_child(&child);
+}
+END_TEST
+
 #define STUB_AT (UINT64_C(2) * TTP_PAGE)
 
 static uint8_t *code; /* syscall; ret and, in a page of stubs, the same behind a jump */
@@ -179,6 +205,7 @@ int main(void)
     tcase_set_timeout(tests, TIMEOUT);
     tcase_add_test(tests, test_no_list);
     tcase_add_test(tests, test_children);
+    tcase_add_test(tests, test_room);
     tcase_add_test(tests, test_waits_in_stub);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

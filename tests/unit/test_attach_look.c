@@ -73,6 +73,24 @@ END_TEST
 
 #define MIB UINT64_C(0x100000)
 
+/* Each address has the mapping that it lies in, or none. */
+START_TEST(test_mappings)
+{
+    struct ttp_map list[] = {{.start = 0x1000, .end = 0x3000},
+                             {.start = 0x3000, .end = 0x4000},
+                             {.start = 0x9000, .end = 0xa000}};
+    const struct ttp_maps maps = {.list = list, .count = 3}, none = {.list = list};
+    for (uint64_t at = 0; at < 0xc000; at += 0x800) {
+        const struct ttp_map *found = NULL;
+        for (size_t i = 0; i < maps.count; i++)
+            if (at >= list[i].start && at < list[i].end)
+                found = &list[i];
+        ck_assert_ptr_eq(ttp_maps_at(&maps, at), found);
+        ck_assert_ptr_null(ttp_maps_at(&none, at));
+    }
+}
+END_TEST
+
 /* Whatever it says lies in a gap, far from what is mapped, and within reach. */
 START_TEST(test_places)
 {
@@ -129,6 +147,7 @@ int main(void)
     TCase *tests = tcase_create("look");
     tcase_add_test(tests, test_processes);
     tcase_add_test(tests, test_rules);
+    tcase_add_test(tests, test_mappings);
     tcase_add_test(tests, test_places);
     tcase_add_test(tests, test_below_stack);
     suite_add_tcase(suite, tests);
