@@ -28,8 +28,9 @@ FILTERED = ("-F", "^(answer|descend|mix|serve)$", "--min-time", "10ns", "--sysca
 VALUED = ("--args=.",)
 STOPS = ("", "often", "stays") # by a signal, while it is let go
 EVENTS = 500
-# A busy machine lets a thread stand still inside a hook for longer than its record is waited for.
-HOLES = 64
+# A busy machine lets threads stand still inside hooks for longer than a record is waited for
+# (HOLE_WAIT_MS in recorder/drain/drain.c): each of so many threads once in that time.
+HOLES, HOLE_WAIT_S = 64, 0.2
 GIVE_UP = 120
 LACKS = "rdfsbase"
 ENDS = "stacks end in the recorder's code"
@@ -74,6 +75,23 @@ class Program:
         self.process.send_signal(signal.SIGTERM)
         out, err = self.process.communicate(timeout=GIVE_UP)
         return self.process.returncode, out, err
+
+
+class Asked(Program):
+    """A program that answers each byte of its input: with the same one, or with that answer."""
+    def __init__(self, *words, ready=b"ready\n", answer=b"", **how):
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        bufsize=0, **how)
+        self.pid, self.answer = self.process.pid, answer
+        assert self.process.stdout.read(len(ready)) == ready
+
+    def ask(self, byte=b"x"):
+        self.process.stdin.write(byte)
+        return self.process.stdout.read(1) == (self.answer or byte)
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.stdout.read(), self.process.wait(timeout=GIVE_UP)
 
 
 def recorder(pid, trace, *options, most=MOST, **environment):
@@ -132,23 +150,30 @@ def leave(attached, program, stops):
     return attached.communicate(timeout=GIVE_UP)[1]
 
 
+def count_holes(told):
+    """Records that were not written, of what dump says."""
+    lost = re.findall(rb"gap: (\d+) events lost, reason: unknown", told)
+    return sum(int(number) for number in lost)
+
+
 def cycle(checks, program, trace, what, *options, stops="", most=MOST):
     """Attaches, waits for events, and leaves."""
+    begin = time.monotonic()
     attached = recorder(program.pid, trace, *options, most=most)
     until(f"{what}: a recording", lambda: has_events(attached))
     if stops == "control" and attached.poll() is None:
         steer(checks, program, trace)
     said = attached.communicate(timeout=GIVE_UP)[1] if stops == "control" else leave(
         attached, program, stops)
+    waits = (time.monotonic() - begin) / HOLE_WAIT_S
     checks.that(attached.returncode in (0, 3), f"{what}: {attached.returncode}: {said}")
     checks.that("is as it was" in said, f"{what}: {said}")
     checks.equal(traces.verify(trace), None, f"{what}: the trace")
     told = setting.tracetape("dump", trace).out
     wrong = re.findall(rb"gap: .*reason: (?:damage|sandbox)", told)
     checks.equal(wrong, [], f"{what}: records that nobody could have written")
-    lost = re.findall(rb"gap: (\d+) events lost, reason: unknown", told)
-    holes = sum(int(number) for number in lost)
-    checks.that(holes <= HOLES, f"{what}: {holes} records were not written")
+    holes = count_holes(told)
+    checks.that(holes <= HOLES * max(waits, 1), f"{what}: {holes} records were not written")
     return told
 
 
@@ -244,8 +269,8 @@ def test_waits(checks, work):
     checks.equal(program.state(), before, "waits: afterwards")
     look_at_open_calls(checks, trace, ("main", "serve_on", "wait_on"))
     said = json.loads(setting.tracetape("tree", "--all", "--depth", "1", "--json", trace).out)
-    times = {node["name"]: node["time_ns"] for node in said["nodes"] if node["level"] == 1}
-    checks.that(times["wait_on"] * 2 > times["main"], f"as long as it waited: {times}")
+    ends = {node["name"]: node["end_ns"] for node in said["nodes"] if node["level"] == 1}
+    checks.equal(ends["wait_on"], ends["main"], f"as long as it waited: {ends}")
     said = json.loads(setting.tracetape("graph", "--summary", "--json", trace).out)
     told = said["summary"]["direct_calls_by"]
     checks.that(told["missing_files"] == 0 and told["name"] > 0, f"builds of modules: {told}")
@@ -257,7 +282,7 @@ def test_stays(checks, work):
     while it is let go."""
     program = Program(["busy", "threads", "2"])
     before = program.state()
-    for number in range(setting.cut(20, 2)):
+    for number in range(setting.cut(20, 1)):
         cycle(checks, program, work / "stays.ttape", f"stays {number}", *EVERYTHING, stops="stays")
         checks.equal(program.state(), before, f"stays {number}: afterwards")
     checks.equal(program.end(), (0, "right\n", ""), "stays: its answers")
@@ -301,27 +326,18 @@ def test_loaded(checks, work):
                       " return room[m[0]] + m[0] + ADD; }\n")
     libraries = [library_of(f"lib-g{number}.so", source, f"-DADD={number}") for number in (1, 2)]
     path = setting.build("p_loads.c", flags=("-O1",), log=False, hooks=False)
-    process = subprocess.Popen([path, *libraries], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               text=True, bufsize=0)
-    assert process.stdout.readline() == "ready\n"
-    program = Program.__new__(Program)
-    program.process, program.pid = process, process.pid
-
-    def ask(byte="x"):
-        process.stdin.write(byte)
-        return process.stdout.read(1) == byte
-
-    before = program.state()
-    attached = recorder(process.pid, trace, "--module", "/lib-g|/p_loads", most="64G")
+    program = Asked(path, *libraries)
+    pid, ask, before = program.pid, program.ask, program.state()
+    attached = recorder(pid, trace, "--module", "/lib-g|/p_loads", most="64G")
     until("a recording", lambda: not ask() or has_events(attached))
-    checks.that(ask("c"), "it goes on with the other library")
-    now = count_events(process.pid)
-    until("calls of the other library", lambda: ask() and count_events(process.pid) > now + EVENTS)
-    done = setting.tracetape("control", process.pid, "--filter", "!f")
+    checks.that(ask(b"c"), "it goes on with the other library")
+    now = count_events(pid)
+    until("calls of the other library", lambda: ask() and count_events(pid) > now + EVENTS)
+    done = setting.tracetape("control", pid, "--filter", "!f")
     checks.equal(done.status, 0, f"a filter meanwhile: {done.err}")
-    now = count_events(process.pid)
+    now = count_events(pid)
     checks.that(all(ask() for _ in range(EVENTS)), "it goes on")
-    checks.that(count_events(process.pid) < now + EVENTS, "what the filter leaves is not there")
+    checks.that(count_events(pid) < now + EVENTS, "what the filter leaves is not there")
     attached.send_signal(signal.SIGINT)
     said = attached.communicate(timeout=GIVE_UP)[1]
     checks.that(attached.returncode in (0, 3) and "is as it was" in said, f"loaded: {said}")
@@ -331,9 +347,7 @@ def test_loaded(checks, work):
     said = json.loads(setting.tracetape("report", "--json", "--by", "module", trace).out)
     names = [row["name"] for row in said["rows"]]
     checks.that(sum("/lib-g" in name for name in names) == 2, f"not both are there: {names}")
-    process.stdin.close()
-    checks.equal((process.stdout.read(), process.wait(timeout=GIVE_UP)), ("right\n", 0),
-                 "loaded: its answers")
+    checks.equal(program.end(), (b"right\n", 0), "loaded: its answers")
 
 
 CALLS = """#define _GNU_SOURCE
@@ -379,34 +393,29 @@ def test_system_calls(checks, work):
     (work / "calls.c").write_text(CALLS)
     path = setting.build(str(work / "calls.c"), flags=("-O1", "-pthread", "-fexceptions"),
                          log=False, hooks=False)
-    process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    program, trace = Program.__new__(Program), work / "calls.ttape"
-    program.process, program.pid = process, process.pid
-
-    def ask(byte=b"x"):
-        process.stdin.write(byte)
-        return process.stdout.read(1) == b"y"
-
-    assert process.stdout.read(1) == b"r"
+    program, trace = Asked(path, ready=b"r", answer=b"y"), work / "calls.ttape"
+    ask = program.ask
     checks.that(ask() and ask(b"c") and ask(b"s"), "untraced")
     before = program.state()
-    attached = recorder(process.pid, trace, "--syscalls", "--args", most="64G")
+    attached = recorder(program.pid, trace, "--syscalls", "--args", most="64G")
     until("a recording", lambda: ask() and has_events(attached))
     checks.that(ask(b"s") and ask(b"c") and ask(b"c"), "cancelled in a stub, and programs started")
     attached.send_signal(signal.SIGINT)
     ended = attached.communicate(timeout=GIVE_UP)[1]
-    checks.equal((attached.returncode, "is as it was" in ended), (0, True), f"calls: {ended}")
+    told = setting.tracetape("dump", trace).out
+    said, holes = told.decode(), count_holes(told)
+    checks.equal((attached.returncode, "is as it was" in ended), (3 if holes else 0, True),
+                 f"calls: {ended}")
     checks.that(ask(b"c") and ask(b"s") and ask(), "afterwards")
     checks.equal(program.state(), before, "calls: afterwards")
-    said = setting.tracetape("dump", trace).out.decode()
     rounds = len(re.findall(r"close\(-5\) = -1 EBADF", said))
     parents = len(re.findall(rf"getppid\(\) = {os.getpid()}\b", said))
-    checks.that(rounds > 0 and abs(parents - 10 * rounds) <= 10, f"{rounds}, {parents}: {said}")
+    checks.that(rounds > 0 and abs(parents - 10 * rounds) <= 10 * (1 + holes),
+                f"{rounds}, {parents}, {holes} not written: {said}")
     children = re.search(r"calls of (\d+) children or more", ended)
     checks.that(children and int(children[1]) >= rounds, f"{rounds} rounds, but: {ended}")
     checks.that("read() { /* open before the start */" in said, f"who waited is not there: {said}")
-    process.stdin.close()
-    checks.equal(process.wait(timeout=GIVE_UP), 0, "calls: its end")
+    checks.equal(program.end(), (b"", 0), "calls: its end")
 
 
 def kill_library():
@@ -419,31 +428,23 @@ def test_unloaded(checks, work):
     source.write_text("int f(int n) { volatile int m[ADD * 40]; m[0] = n; return m[0] + ADD; }\n")
     libraries = [library_of(f"lib-f{number}.so", source, f"-DADD={number}") for number in (1, 2)]
     path = setting.build("p_loads.c", flags=("-O1",), log=False, hooks=False)
-    process = subprocess.Popen([path, *libraries], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               text=True, bufsize=0)
-    assert process.stdout.readline() == "ready\n"
-    attached = recorder(process.pid, work / "unloaded.ttape", "--module", "/lib-f1")
-
-    def ask(byte):
-        process.stdin.write(byte)
-        return process.stdout.read(1) == byte
-
-    until("a recording", lambda: not ask("x") or has_events(attached))
-    checks.that(ask("c") and ask("x"), "it goes on with the other library")
+    program = Asked(path, *libraries)
+    ask = program.ask
+    attached = recorder(program.pid, work / "unloaded.ttape", "--module", "/lib-f1")
+    until("a recording", lambda: not ask() or has_events(attached))
+    checks.that(ask(b"c") and ask(), "it goes on with the other library")
     attached.send_signal(signal.SIGINT)
     said = attached.communicate(timeout=GIVE_UP)[1]
     checks.that(attached.returncode in (0, 3) and "is as it was" in said, f"unloaded: {said}")
     checks.that("libraries were loaded meanwhile (1) whose functions are not" in said,
                 f"it does not say so: {said}")
-    checks.that(ask("x"), "it goes on")
+    checks.that(ask(), "it goes on")
     library_of("lib-f2.so", source, "-DADD=3")  # while it is loaded
     done = setting.tracetape("attach", "--duration", "10ms", "--module", "/lib-f2", "-o",
-                             work / "replaced.ttape", process.pid)
+                             work / "replaced.ttape", program.pid)
     checks.that(done.status == 4 and b"lib-f2.so (deleted)' are not recorded: " in done.err,
                 f"a library that was replaced: {done.status}, {done.err}")
-    process.stdin.close()
-    checks.equal((process.stdout.read(), process.wait(timeout=GIVE_UP)), ("right\n", 0),
-                 "unloaded: its answers")
+    checks.equal(program.end(), (b"right\n", 0), "unloaded: its answers")
 
 
 def test_storms(checks, work):
@@ -485,18 +486,12 @@ def test_first_thread(checks, work):
     (work / "leaves.c").write_text(LEAVES)
     path = setting.build(str(work / "leaves.c"), flags=("-O1", "-pthread"), log=False, hooks=False)
     end, start = os.pipe()
-    process = subprocess.Popen([path, str(end)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               bufsize=0, pass_fds=(end,))
+    program = Asked(path, str(end), ready=b"", answer=b"y", pass_fds=(end,))
     os.close(end)
-
-    def ask():
-        process.stdin.write(b"x")
-        return process.stdout.read(1) == b"y"
-
+    process, ask = program.process, program.ask
     until("its second thread", lambda: ask() and len(os.listdir(f"/proc/{process.pid}/task")) == 2)
-    tid = max(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
-    program = Program.__new__(Program)  # /proc shows nothing more by its first thread
-    program.process, program.pid = process, tid
+    # /proc shows nothing more by its first thread
+    program.pid = max(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
     before = program.state()
     attached = recorder(process.pid, work / "leaves.ttape")
     until("a recording", lambda: all(ask() for _ in range(EVENTS)) and has_events(attached))
@@ -508,8 +503,7 @@ def test_first_thread(checks, work):
     said = attached.communicate(timeout=GIVE_UP)[1]
     checks.that(attached.returncode in (0, 3) and "is as it was" in said, f"leaves: {said}")
     checks.equal((program.state(), ask()), (before, True), "without its first thread: afterwards")
-    process.stdin.close()
-    checks.equal(process.wait(timeout=GIVE_UP), 0, "without its first thread: its end")
+    checks.equal(program.end(), (b"", 0), "without its first thread: its end")
 
 
 def test_kills(checks, work):
@@ -578,7 +572,7 @@ def check_all(checks, work):
     if LACKS.encode() in probe.err:
         setting.skip("this machine lacks rdfsbase")
     for test in (test_refusals, test_unloaded, test_loaded, test_system_calls, test_first_thread,
-                 test_waits, test_interrupted, test_storms, test_stops, test_cycles):
+                 test_waits, test_stays, test_interrupted, test_storms, test_stops, test_cycles):
         test(checks, work)
     if KILLS:
         test_kills(checks, work)
