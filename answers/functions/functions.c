@@ -149,14 +149,13 @@ static uint32_t kind_of(const struct ttape_functions *f, uint32_t number)
     return f->readers[reader]->definitions.sites[number - f->first[reader]].kind;
 }
 
-/* Blocks have the name of their function, and may be told of before it: the row is where the
- * function is. */
+/* A row is where the function is, not what borrows its name. */
 static void prefer_functions(struct ttape_functions *f)
 {
     for (uint32_t i = 0; i < f->site_count; i++) {
         ttape_function *row = &f->rows[f->row_of[i]];
         if (kind_of(f, i) == TTAPE_SITE_FUNCTION &&
-            kind_of(f, f->first[row->reader] + row->site) == TTAPE_SITE_BLOCK)
+            ttp_kind_borrows_name(kind_of(f, f->first[row->reader] + row->site)))
             *row = row_from(f, i, row->key);
     }
 }

@@ -1,5 +1,5 @@
-/* Sites are sorted by what makes them equal; each group of equal ones gets a key, numbered by its
- * first site.
+/* Sites are sorted by what makes them equal; each group of equal ones gets a key, numbered by the
+ * first site that does not borrow its name.
  *
  * Functions: sites that say the same are one. Those of different scopes, of different processes and
  * of mappings of which one lies where the other lay never meet on one stack, so that their sums add
@@ -109,6 +109,13 @@ static bool may_meet(const struct sorting *s, const uint32_t *order, uint32_t fi
     return false;
 }
 
+/* Whether a row is site a rather than site b: the first one that does not borrow its name. */
+static bool stands_before(const struct ttp_read_site *sites, uint32_t a, uint32_t b)
+{
+    bool borrows = ttp_kind_borrows_name(sites[a].kind);
+    return borrows != ttp_kind_borrows_name(sites[b].kind) ? !borrows : a < b;
+}
+
 /* order[first, end) are equal: each gets the site that stands for it. By scope, the n-th one of a
  * scope is the n-th one of the first. */
 static void join_keys(struct ttp_report_keys *keys, const struct sorting *s, const uint32_t *order,
@@ -120,7 +127,7 @@ static void join_keys(struct ttp_report_keys *keys, const struct sorting *s, con
     while (first_end < end && sites[order[first_end]].scope == sites[order[first]].scope)
         first_end++;
     for (uint32_t i = first; i < end; i++)
-        least = order[i] < least ? order[i] : least;
+        least = stands_before(sites, order[i], least) ? order[i] : least;
     for (uint32_t i = first; i < end; i++) {
         bool is_scope_end =
             i + 1 == end || sites[order[i + 1]].scope != sites[order[scope_start]].scope;
@@ -168,8 +175,8 @@ static ttape_status by_comparison(struct ttp_report_keys *keys, const ttape_read
 }
 
 /* The caller's callback numbers groups; keys are these numbers. */
-static ttape_status by_group(struct ttp_report_keys *keys, const ttape_report_options *options,
-                             ttape_error *err)
+static ttape_status by_group(struct ttp_report_keys *keys, const struct ttp_read_site *sites,
+                             const ttape_report_options *options, ttape_error *err)
 {
     for (uint32_t site = 0; site < keys->site_count; site++) {
         uint32_t group = options->group(options->context, site);
@@ -181,8 +188,9 @@ static ttape_status by_group(struct ttp_report_keys *keys, const ttape_report_op
             continue;
         for (; keys->key_count <= group; keys->key_count++)
             keys->first_site[keys->key_count] = TTAPE_NONE;
-        if (keys->first_site[group] == TTAPE_NONE)
-            keys->first_site[group] = site;
+        uint32_t *first = &keys->first_site[group];
+        if (*first == TTAPE_NONE || stands_before(sites, site, *first))
+            *first = site;
     }
     return TTAPE_OK;
 }
@@ -206,7 +214,7 @@ ttape_status ttp_report_keys_open(struct ttp_report_keys *keys, struct ttp_memor
     case TTAPE_REPORT_BY_NAME: return by_comparison(keys, r, compare_names, false, err);
     case TTAPE_REPORT_BY_MODULE: return by_comparison(keys, r, ttp_compare_modules, false, err);
     case TTAPE_REPORT_BY_FILE: return by_comparison(keys, r, compare_files, false, err);
-    case TTAPE_REPORT_BY_GROUP: return by_group(keys, options, err);
+    case TTAPE_REPORT_BY_GROUP: return by_group(keys, r->definitions.sites, options, err);
     default: return by_comparison(keys, r, compare_functions, true, err);
     }
 }

@@ -1,5 +1,7 @@
 /* Reports of what stays open at the end of a stream, of functions without a name in a module that
- * two processes map, and percentiles of durations that are all round, or two. */
+ * two processes map, of one that a pointer pointed to before, and percentiles of durations that are
+ * all round, or two. */
+#include <tracetape/functions.h>
 #include <tracetape/report.h>
 
 #include "tests/unit/test_reader_fixture.h"
@@ -126,6 +128,56 @@ START_TEST(without_names)
 }
 END_TEST
 
+static uint32_t group_all(void *context, uint32_t site)
+{
+    (void)context;
+    (void)site;
+    return 0;
+}
+
+/* A target and a frame have the function's name before it has a site: the row is the function's. */
+START_TEST(names_that_are_borrowed)
+{
+    static const ttape_site_kind kinds[] = {TTAPE_SITE_TARGET, TTAPE_SITE_FRAME,
+                                            TTAPE_SITE_FUNCTION};
+    ttape_error err = {0};
+    ttape_memory_sink memory = {0};
+    ttape_writer *w = begin(&memory, 16);
+    ttape_module m = {.start = 0x1000, .end = 0x2000, .path = ttest_string("/bin/p")};
+    uint32_t stream = add_thread(w, 7), id, count;
+    TTEST_OK(ttape_writer_add_module(w, &m, &m.process, &err));
+    for (uint32_t i = 0; i < 3; i++) {
+        ttape_site site = {.address = 0x1010, .kind = kinds[i], .symbol = ttest_string("f")};
+        TTEST_OK(ttape_writer_add_site(w, &site, &id, &err));
+    }
+    for (uint32_t i = 0; i < 40; i++)
+        append(w, stream, id, i % 2 == 0, 10 * i);
+    ttape_reader *r = end(w, &memory);
+    const ttape_reader *readers[] = {r};
+    for (uint32_t by = 0; by < TTAPE_FUNCTIONS_BY_COUNT; by++) {
+        ttape_functions *f;
+        const ttape_functions_options each = {.size = sizeof each, .by = (ttape_functions_by)by};
+        TTEST_OK(ttape_functions_make(&f, readers, 1, &each, &err));
+        const ttape_function *functions = ttape_functions_get_rows(f, &count);
+        uint32_t row = ttape_functions_get_sites(f, 0, &count)[2];
+        ck_assert_uint_eq(functions[row].site, 2);
+        ttape_functions_close(f);
+    }
+    static const ttape_report_by ways[] = {TTAPE_REPORT_BY_NAME, TTAPE_REPORT_BY_GROUP};
+    for (uint32_t i = 0; i < 2; i++) {
+        ttape_report *report;
+        ttape_report_options how = {.size = sizeof how, .by = ways[i], .group = group_all};
+        TTEST_OK(ttape_report_make(&report, r, &how, &err));
+        const ttape_report_row *rows = ttape_report_get_rows(report, &count);
+        ck_assert_uint_eq(count, 1);
+        ck_assert_uint_eq(rows[0].site, 2);
+        ttape_report_close(report);
+    }
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 /* Call i takes so many times 2^22 ns, or is one of two that differ much. */
 static ttape_reader *record_calls(ttape_memory_sink *memory, uint32_t count, bool is_short)
 {
@@ -233,6 +285,7 @@ int main(void)
     TCase *tests = tcase_create("tests");
     tcase_add_test(tests, open_at_the_end);
     tcase_add_test(tests, without_names);
+    tcase_add_test(tests, names_that_are_borrowed);
     tcase_add_test(tests, module_without_a_path);
     tcase_add_test(tests, percentiles_of_round_durations);
     tcase_add_test(tests, percentiles_at_a_half);
