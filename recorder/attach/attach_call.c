@@ -86,7 +86,7 @@ bool ttp_call_places_find(struct ttp_call_places *places, const struct ttp_maps 
 
 /* ---- the frame ---- */
 
-/* As the kernel lays it down for a handler. */
+/* The kernel lays this down for a handler. */
 struct kernel_context {
     uint64_t restore; /* the return address */
     uint64_t flags, link;
@@ -212,8 +212,8 @@ static bool is_event_stop(int status)
     return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
 }
 
-/* The next stop that says something of the call. Signals are held off meanwhile, but for SIGSTOP,
- * which is handed on: the program is stopped by it when it is let go. SIGCONT is only told of. */
+/* Signals are held off meanwhile, but for SIGSTOP, which is handed on: the program is stopped by it
+ * when it is let go. SIGCONT is only told of. */
 static bool hand_on(pid_t tid, enum __ptrace_request how, int status)
 {
     bool is_signal = WIFSTOPPED(status) && status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP;
@@ -221,6 +221,7 @@ static bool hand_on(pid_t tid, enum __ptrace_request how, int status)
            ptrace(how, tid, NULL, (void *)(long)(is_signal ? SIGSTOP : 0)) == 0;
 }
 
+/* It goes on until the next stop that says something of the call. */
 static bool await(pid_t tid, enum __ptrace_request how, bool (*is_it)(int))
 {
     int status;

@@ -80,7 +80,7 @@ static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool
                : "its code cannot be written to, or has just changed";
 }
 
-/* Again for those that somebody was inside. */
+/* It stops again for those that somebody was inside. */
 static ttape_status stop_for_jumps(struct ttp_attach *a, ttape_error *err)
 {
     const struct timespec pause = {0, PAUSE_NS};

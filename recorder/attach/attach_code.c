@@ -6,7 +6,7 @@
 
 static uint64_t page_of(const struct ttp_change *change) { return change->at & ~(TTP_PAGE - 1); }
 
-/* Of the changes of one page, from `from` on; returns the first that is not. */
+/* Returns the first change behind `from` that lies in another page. */
 static uint32_t page_end(const struct ttp_changes *changes, uint32_t from)
 {
     uint32_t end = from;

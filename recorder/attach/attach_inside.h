@@ -105,7 +105,7 @@ void ttp_told_give(struct ttp_outside *outside, uint32_t pid, struct ttp_agent_k
 
 /* -- attach_constants.c -- */
 
-/* Into ranges that are sorted by address. */
+/* The ranges are sorted by address. */
 void ttp_constants_find(uint32_t pid, int memory, const struct ttp_maps *maps,
                         struct ttp_agent_range ranges[TTP_AGENT_RANGES]);
 
@@ -142,8 +142,8 @@ bool ttp_stop_run(struct ttp_stopped_task *task, uint64_t ns);
 bool ttp_stop_wait(pid_t tid, int *status);
 /* The letter of a task's state; 'X': it is not there. */
 char ttp_task_state(pid_t tid);
-/* By whose name /proc shows what a process has: its first thread, or, where that one has ended,
- * another one. */
+/* The task by whose name /proc shows what a process has: its first thread, or, where that one has
+ * ended, another one. */
 uint32_t ttp_living_task(uint32_t pid);
 /* Opens /proc/PID/mem; `how` is O_RDONLY or O_RDWR. Returns less than 0 where that is not allowed,
  * or the process is not there. */
@@ -290,8 +290,9 @@ void ttp_calls_return(struct ttp_stop *stop, const struct ttp_agent_module *modu
 
 /* -- attach_code.c: bytes of code, page by page -- */
 
-/* Of a list sorted by address. Each page is written whole or not at all. `skip`: of each, or NULL.
- * False: something else is there than was, or it cannot be written: all is as before. */
+/* The list is sorted by address. Each page is written whole or not at all. `skip`: of each, or
+ * NULL. False: something else is there than was, or it cannot be written: what was changed is put
+ * back. */
 bool ttp_code_apply(int memory, const struct ttp_changes *changes, const bool *skip);
 struct ttp_restored {
     uint32_t changed, foreign; /* put back; left, as somebody else has changed them */
@@ -308,8 +309,8 @@ struct ttp_open_calls {
     struct ttp_outside *outside;
     uint64_t image;
 };
-/* Into the streams of these threads, and into `calls`, which has room for TTP_AGENT_CALLS. Returns
- * how many there are. */
+/* Open calls go into the streams of these threads, and into `calls`, which has room for
+ * TTP_AGENT_CALLS. Returns how many there are. */
 uint32_t ttp_open_calls_tell(const struct ttp_open_calls *open, struct ttp_agent_known *list,
                              uint32_t known_count, struct ttp_agent_call *calls);
 
@@ -318,7 +319,7 @@ uint32_t ttp_open_calls_tell(const struct ttp_open_calls *open, struct ttp_agent
 struct ttp_segment {
     uint64_t at, bytes;                                            /* 0: there is none */
     uint64_t states, pages, changes, calls, scratch, area, blocks; /* distances from `at` */
-    uint32_t state_count, state_bytes, block_count;
+    uint32_t state_count, state_bytes, frame_count, block_count;
     uint32_t memory_at; /* in a state; 0: no values are recorded */
     uint64_t file_bytes;
 };
@@ -390,7 +391,7 @@ ttape_status ttp_targets_open(struct ttp_targets *targets, const struct ttp_targ
                               const struct ttp_attach_wish *wishes, size_t count, ttape_error *err);
 void ttp_targets_close(struct ttp_targets *targets);
 uint32_t ttp_targets_changes(const struct ttp_targets *targets); /* at most */
-/* Of modules that come later: where in the segment they are listed. */
+/* The place in the segment where modules that come later are listed. */
 void ttp_targets_come_later(struct ttp_targets *targets, uint32_t first_area,
                             uint32_t first_module);
 bool ttp_targets_have_values(const struct ttp_targets *targets, bool of_called_only);

@@ -291,15 +291,16 @@ static void unmap(struct ttp_stop *stop, struct leaving *l)
 {
     const struct ttp_segment *s = l->segment;
     struct ttp_agent_area *areas = l->areas;
-    bool is_free = is_nobody_inside(stop, l);
-    uint32_t next = 0;
-    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
-        next = next == 0 && areas[i].bytes != 0 ? i : next;
-    if (!is_free)
+    uint32_t next = 1;
+    if (!is_nobody_inside(stop, l)) {
         lead_out(stop, l);
-    if (is_free && next == 0)
+        return;
+    }
+    while (next < TTP_AGENT_AREAS && areas[next].bytes == 0)
+        next++;
+    if (next == TTP_AGENT_AREAS)
         l->said->is_unmapped = call(stop, l, SYS_munmap, s->at, s->bytes, 0);
-    else if (is_free && forget_area(l, stop->memory, next) &&
+    else if (forget_area(l, stop->memory, next) &&
              call(stop, l, SYS_munmap, areas[next].at, areas[next].bytes, 0))
         areas[next].bytes = 0;
 }
@@ -388,8 +389,9 @@ static bool put_back(struct ttp_stop *stop, struct leaving *l)
     return is_whole;
 }
 
-/* By calls of its own, and so in a stop of its own each. Nobody is in the segment but who was there
- * before its code was put back: its stack is among what was mapped when that was looked at. */
+/* Each step is a call of its own, and so in a stop of its own. Nobody is in the segment but who was
+ * there before its code was put back: the stack of that task is among what was mapped when that was
+ * looked at. */
 static bool go_away(struct ttp_stop *stop, struct leaving *l)
 {
     if (!ttp_segment_is_there(l->segment, stop->memory))

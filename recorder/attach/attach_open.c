@@ -49,7 +49,7 @@ static const struct ttp_plan_row *find_row(const struct ttp_traced_modules *modu
     return NULL;
 }
 
-/* Whose entry is patched; a piece of one (.cold) is not told of. */
+/* The function's entry is patched; a piece of one (.cold) is not told of. */
 static bool find_function(const struct ttp_targets *targets, const struct ttp_plan_frame *frame,
                           uint64_t *function)
 {
@@ -68,7 +68,7 @@ static bool find_function(const struct ttp_targets *targets, const struct ttp_pl
     return !frame->is_exact || at > entry->window; /* else it is about to be entered */
 }
 
-/* Of a library that is called only where its caller is none. */
+/* Calls of a library are recorded only where its caller is none. */
 static bool is_recorded(const struct ttp_targets *targets, const struct ttp_plan_frame *caller,
                         uint64_t function)
 {

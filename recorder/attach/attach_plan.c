@@ -86,7 +86,7 @@ static bool has_flag(const struct ttp_windows *w, uint32_t flag)
     return w->chosen != NULL && (w->chosen->flags & flag) != 0;
 }
 
-/* Of a function that answers for us only the entry is changed, which reads a word of its own. */
+/* Only the entry is changed of a function that answers for us, which reads a word of its own. */
 static void restrict_probe(struct ttp_windows *w, struct ttp_patch_probe *probe, bool minds_faults)
 {
     bool is_answer = probe->function + 1 == w->finds;
@@ -117,7 +117,7 @@ static const char *copy_plan(struct ttp_windows *w, const struct ttp_patch_head 
     return NULL;
 }
 
-/* Of a module whose functions are not patched: it has none. */
+/* A module whose functions are not patched has a plan of none. */
 static const char *make_empty_plan(struct ttp_windows *w, const struct ttp_plan_head *calls)
 {
     w->plan = calloc(1, sizeof *w->plan);
@@ -262,7 +262,7 @@ static bool find_windows(struct ttp_windows *w)
     return is_whole;
 }
 
-/* Behind the stubs, where the agent finds it. */
+/* They go behind the stubs, where the agent finds them. */
 static void put_values(struct ttp_windows *w, uint64_t area_at)
 {
     uint64_t at = TTP_AREA_DATA + w->stub_bytes;

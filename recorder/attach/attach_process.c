@@ -1,8 +1,9 @@
 /* The order of attaching.
  *
  *     look: refusals, code as in the file, windows, a place for the segment
- *     first stop: the segment is mapped       stubs and the list of changes go into it
- *     second stop: jumps are written, but where somebody is; again for those, a few times
+ *     stops: the segment is mapped; gets its rights; the agent begins; room for stubs elsewhere
+ *     stubs and the list of changes go into it, while the process runs
+ *     a stop: jumps are written, but where somebody is; again for those, a few times
  *     ...
  *     end: recording is switched off, then attach_leave.c, for children of the process as well */
 #define _GNU_SOURCE
@@ -204,7 +205,7 @@ void ttp_attach_note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
     }
 }
 
-/* Of the first thread, unless it has ended. */
+/* It is begun by the first thread, unless that has ended. */
 static void begin_image(struct ttp_attach *a)
 {
     struct ttp_agent_shared *shared = a->shared;
@@ -213,7 +214,7 @@ static void begin_image(struct ttp_attach *a)
             ttp_told_give(&a->outside, a->options.pid, &shared->known[i], &shared->image);
 }
 
-/* Where things are in the segment, by the distances. */
+/* The agent is told where things are in the segment, by the distances. */
 static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
 {
     const struct ttp_segment *s = &a->segment;
@@ -231,8 +232,7 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     shared->state_bytes = s->state_bytes;
     shared->memory_at = s->memory_at;
     shared->calls_have_values = ttp_targets_have_values(&a->targets, true);
-    shared->frame_count =
-        ((s->memory_at != 0 ? s->memory_at : s->state_bytes) - 2 * (uint32_t)TTP_PAGE) / 24;
+    shared->frame_count = s->frame_count;
     shared->block_count = s->block_count;
     shared->blocks_offset = a->outside.head->blocks_offset;
     shared->file_bytes = s->file_bytes;
@@ -305,8 +305,7 @@ static ttape_status stop_for(struct ttp_attach *a,
     return why == NULL ? TTAPE_OK : ttp_attach_refuse_it(a, why, err);
 }
 
-/* Where it has room, and a place for calls, is looked for while it runs: that may take longer than
- * all that is done then. */
+/* What is mapped is looked at while it runs: that may take longer than all that is done then. */
 ttape_status ttp_attach_stop_where_room(struct ttp_attach *a,
                                         const char *(*map)(struct ttp_attach *, struct ttp_stop *),
                                         ttape_error *err)

@@ -31,6 +31,7 @@ void ttp_segment_lay(struct ttp_segment *s, const struct ttp_segment_wish *wish,
     size_t states = 2 + 2 * wish->threads + STATES_MORE;
     *s =
         (struct ttp_segment){.state_count = (uint32_t)(states < STATES_MOST ? states : STATES_MOST),
+                             .frame_count = FRAMES,
                              .block_count = blocks};
     s->state_bytes = (uint32_t)(2 * TTP_PAGE + ttp_page_up((uint64_t)FRAMES * FRAME_BYTES));
     s->memory_at = wish->has_values ? s->state_bytes : 0;
@@ -176,7 +177,7 @@ const char *ttp_segment_begin(const struct ttp_segment *s, struct ttp_stop *stop
                              : "the agent does not begin";
 }
 
-/* Of the arena's file, while it is not mapped there yet. */
+/* The head is that of the arena's file, while it is not mapped there yet. */
 static bool read_file(const struct ttp_agent_shared *shared, struct ttp_arena_head *head)
 {
     int file = shared->path[TTP_AGENT_PATH - 1] != 0

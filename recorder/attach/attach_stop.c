@@ -133,14 +133,16 @@ static bool wait_long(pid_t tid, int *status, uint64_t begun)
     sigset_t child, before;
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
-    bool is_heard = hears_of_stops(&child, &before), is_there = false, is_over = false;
-    while (!is_over && !(is_there = wait_until(tid, status, 0, &is_over)) && !is_over) {
+    bool is_heard = hears_of_stops(&child, &before), is_late = false, is_over;
+    bool is_there = wait_until(tid, status, 0, &is_over);
+    while (!is_there && !is_over && !is_late) {
         uint64_t waited = ttp_attach_now_ns() - begun;
-        is_over = waited > LONGEST_NS || (waited > PATIENCE_NS && ttp_task_state(tid) == 'D');
+        is_late = waited > LONGEST_NS || (waited > PATIENCE_NS && ttp_task_state(tid) == 'D');
         if (is_heard)
             (void)sigtimedwait(&child, NULL, &unheard);
         else
             (void)nanosleep(&pause, NULL);
+        is_there = wait_until(tid, status, 0, &is_over);
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return is_there;
