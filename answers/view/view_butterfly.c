@@ -194,13 +194,8 @@ static ttape_status find_rows(struct ttape_view *view, struct ttp_view_butterfly
     if (b->site_of != NULL && b->row_of != NULL) {
         for (uint32_t i = 0; i < b->row_count; i++)
             b->site_of[i] = rows[i].site;
-        for (uint32_t i = b->site_count; i-- > 0;) {
-            ttape_site site;
-            b->row_of[i] = row_of[i]; /* a function has sites of its blocks, too */
-            if (ttape_reader_get_site(reader, i, &site) == TTAPE_OK &&
-                site.kind == TTAPE_SITE_FUNCTION)
-                b->site_of[row_of[i]] = i;
-        }
+        for (uint32_t i = 0; i < b->site_count; i++)
+            b->row_of[i] = row_of[i];
         status = TTAPE_OK;
     }
     ttape_functions_close(functions);
