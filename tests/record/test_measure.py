@@ -158,9 +158,10 @@ def check_refused(checks, program, trace):
             (["--measure", "luck"], 2, b"cannot use 'luck'"),
             (["--measure", "cycles=work"], 2, b"no thread can ask for its 'cycles'"),
             (["--kernel"], 4, b"does not trace functions of the kernel"),
-            (["--measure", "var:=work"], 2, b"'var:'"),
-            (["--measure", "var:x/s=work"], 2, b"'var:x/s'"),
-            (["--measure", "var:x/u7=work"], 2, b"'var:x/u7'"),
+            (["--measure", "var:=work"], 2, b"'var:' is no variable"),
+            (["--measure", "var:x/s=work"], 2, b"'var:x/s' is no variable"),
+            (["--measure", "var:x/u7=work"], 2, b"'var:x/u7' is no variable"),
+            (["--measure", 8 * "var:x," + "var:y=work"], 2, b"'var:y' is no variable"),
             (["--measure", "cpu,=work"], 2, b"no thread can ask for its ''"),
             (["--measure", "cpu=work", "--engine", "ptrace"], 2, b"by ptrace there are only"),
             (["--measure", "cycles", "--engine", "in-process"], 2, b"needs --engine ptrace")):

@@ -208,6 +208,20 @@ static uint32_t find_counter(const char *text, size_t size)
     return i;
 }
 
+/* Says why a measure is none; false. */
+static bool refuse_measure(const char *at, int size, bool is_variable)
+{
+    if (is_variable)
+        tool_message("'%.*s' is no variable: var:NAME, or var:NAME/x32, with i, u, x, c or f and 8 "
+                     "to 64 bits; %u of them at most",
+                     size, at, TOOL_HAND_VARIABLES);
+    else
+        tool_message("no thread can ask for its '%.*s' at each call of a function: cpu-time, "
+                     "page-faults, context-switches, max-rss, cpu and var:NAME it can",
+                     size, at);
+    return false;
+}
+
 bool tool_record_hand_measure(const char *text, struct tool_record_hand *hand)
 {
     const char *end = strchr(text, '=');
@@ -215,13 +229,9 @@ bool tool_record_hand_measure(const char *text, struct tool_record_hand *hand)
     for (const char *at = text; end != NULL; at++) {
         size_t size = strcspn(at, ",=");
         uint32_t counter = find_counter(at, size);
-        bool is_variable = strncmp(at, "var:", 4) == 0 && take_variable(at + 4, size - 4, hand);
-        if (counter == TTP_VALUE_COUNTERS && !is_variable) {
-            tool_message("no thread can ask for its '%.*s' at each call of a function: cpu-time, "
-                         "page-faults, context-switches, max-rss, cpu and var:NAME it can",
-                         (int)size, at);
-            return false;
-        }
+        bool is_variable = strncmp(at, "var:", 4) == 0;
+        if (is_variable ? !take_variable(at + 4, size - 4, hand) : counter == TTP_VALUE_COUNTERS)
+            return refuse_measure(at, (int)size, is_variable);
         hand->counters |= is_variable ? 0 : UINT32_C(1) << counter;
         at += size;
         if (at == end)

@@ -273,12 +273,13 @@ static void take_hands(struct making *m)
     free(m->by_hand);
 }
 
-static bool wants_any(const struct making *m)
+/* What is wanted of some function. */
+static uint32_t wanted_of_all(const struct making *m)
 {
+    uint32_t all = 0;
     for (uint32_t i = 0; i < m->given->head.function_count; i++)
-        if (m->wanted[i] != 0)
-            return true;
-    return false;
+        all |= m->wanted[i];
+    return all;
 }
 
 struct ttp_values_head *
@@ -289,10 +290,12 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
     uint32_t count = given->head.function_count;
     struct making m = {.values = values, .given = given, .wanted = wanted};
     m.rows = tool_allocate((size_t)count + 1, sizeof *m.rows);
+    uint32_t wanted_at_all = wanted_of_all(&m);
     for (size_t i = 0; i < values->hand_count; i++)
-        tool_record_hand_find_variables(&values->hands[i], symbols, module);
+        if ((wanted_at_all >> (TOOL_VALUES_HAND_SHIFT + i) & 1) != 0)
+            tool_record_hand_find_variables(&values->hands[i], symbols, module);
     add_hands(&m);
-    if (wants_any(&m)) /* all debug information is read for it */
+    if (wanted_at_all != 0) /* all debug information is read for it */
         (void)tool_symbols_values_list(symbols, module, take_values, &m);
     take_hands(&m);
     uint32_t row_count = 0;
