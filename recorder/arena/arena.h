@@ -198,7 +198,7 @@ struct ttp_arena_head {
     uint32_t call_counter; /* before the magic: enum ttp_call_counter, with call_flags 64 */
     /* written by programs: static probes that were chosen, and patched or not */
     uint32_t patched_marks, unpatched_marks;
-    uint32_t off_requests; /* counts who asked for mode to be off, be it off already or not */
+    uint32_t off_requests; /* changes when somebody asks for mode to be off, also where it is */
     /* written by programs that were attached to: forked children that called what is patched */
     uint32_t children_left;
 };
@@ -209,6 +209,18 @@ static inline void ttp_arena_note_off(struct ttp_arena_head *head, uint64_t tick
     uint32_t period = __atomic_load_n(&head->periods, __ATOMIC_RELAXED);
     if (__atomic_load_n(&head->mode, __ATOMIC_RELAXED) == TTP_MODE_ON)
         __atomic_store_n(&head->off_ticks[period % TTP_PERIODS_KEPT], ticks, __ATOMIC_RELAXED);
+}
+
+/* Asks for the mode to be off. The recorder may switch it off for its own reasons just now, and on
+ * again later. It sees by the count: so that is added to on both sides of the change. */
+static inline void ttp_arena_ask_off(struct ttp_arena_head *head, uint64_t ticks)
+{
+    uint32_t expected = TTP_MODE_ON;
+    ttp_arena_note_off(head, ticks);
+    (void)__atomic_add_fetch(&head->off_requests, 1, __ATOMIC_ACQ_REL);
+    (void)__atomic_compare_exchange_n(&head->mode, &expected, TTP_MODE_OFF, false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    (void)__atomic_add_fetch(&head->off_requests, 1, __ATOMIC_ACQ_REL);
 }
 
 /* When that period ended, or, where it is too long ago, the first that is known to have. */

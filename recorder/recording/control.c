@@ -315,19 +315,23 @@ static uint64_t now_ticks(const ttape_control *c)
     return is_known ? ttp_clock_now((ttape_clock)c->clock) : 0; /* which have the same numbers */
 }
 
+/* Threads notice by the count that there was a time of being off: it goes first. */
+static void ask_on(struct ttp_arena_head *head)
+{
+    uint32_t expected = TTP_MODE_OFF;
+    if (__atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_OFF)
+        (void)__atomic_add_fetch(&head->periods, 1, __ATOMIC_RELEASE);
+    (void)__atomic_compare_exchange_n(&head->mode, &expected, TTP_MODE_ON, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE);
+}
+
 static ttape_status set_mode(const ttape_control *c, bool on, ttape_error *err)
 {
     struct ttp_arena_head *head = c->head;
-    uint32_t expected = on ? TTP_MODE_OFF : TTP_MODE_ON;
-    /* Threads notice by the count that there was a time of being off: it goes first. */
-    if (on && __atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_OFF)
-        (void)__atomic_add_fetch(&head->periods, 1, __ATOMIC_RELEASE);
-    if (!on) {
-        ttp_arena_note_off(head, now_ticks(c));
-        (void)__atomic_add_fetch(&head->off_requests, 1, __ATOMIC_RELEASE);
-    }
-    (void)__atomic_compare_exchange_n(&head->mode, &expected, on ? TTP_MODE_ON : TTP_MODE_OFF,
-                                      false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (on)
+        ask_on(head);
+    else
+        ttp_arena_ask_off(head, now_ticks(c));
     if (__atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_STOPPED)
         return ttp_fail_plain(err, TTAPE_E_STATE, "the recording has stopped for good");
     return TTAPE_OK;

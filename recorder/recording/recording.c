@@ -428,13 +428,14 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
 
 void ttape_recording_set_mode(ttape_recording *r, bool on)
 {
-    if (!on)
-        (void)__atomic_add_fetch(&r->drain.arena.head->off_requests, 1, __ATOMIC_RELEASE);
-    ttp_arena_set_mode(&r->drain.arena, on ? TTP_MODE_ON : TTP_MODE_OFF,
-                       ttp_clock_now(r->drain.clock));
+    if (on)
+        ttp_arena_set_mode(&r->drain.arena, TTP_MODE_ON, 0);
+    else
+        ttp_arena_ask_off(r->drain.arena.head, ttp_clock_now(r->drain.clock));
 }
 
-/* Who asks for it to be off meanwhile does not change the mode: the count says so. */
+/* Who asks for it to be off meanwhile does not change the mode: the count says so, also of those
+ * who have just done so when it goes on. */
 void ttape_recording_hold(ttape_recording *r, bool holds)
 {
     struct ttp_arena_file *arena = &r->drain.arena;
@@ -446,6 +447,9 @@ void ttape_recording_hold(ttape_recording *r, bool holds)
         ttp_arena_set_mode(arena, TTP_MODE_OFF, ttp_clock_now(r->drain.clock));
     } else if (!holds && r->is_held && !is_on && asked == r->held_requests) {
         ttp_arena_set_mode(arena, TTP_MODE_ON, 0);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&head->off_requests, __ATOMIC_ACQUIRE) != asked)
+            ttp_arena_set_mode(arena, TTP_MODE_OFF, ttp_clock_now(r->drain.clock));
     }
     r->is_held = holds && (is_on || r->is_held);
 }

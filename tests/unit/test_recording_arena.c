@@ -223,6 +223,30 @@ START_TEST(a_file_that_was_truncated_does_not_grow_again)
 }
 END_TEST
 
+/* One that asks for it to be off is between the two steps of that when recording is held. */
+START_TEST(who_asks_for_off_just_when_it_is_held_is_heard)
+{
+    open_with(0);
+    struct ttp_arena_head *head = player.head;
+    uint32_t before = head->off_requests;
+    ttp_arena_ask_off(head, 1);
+    ck_assert_uint_eq(head->mode, TTP_MODE_OFF);
+    ck_assert_uint_eq(head->off_requests, before + 2);
+    ttape_recording_set_mode(player.recording, true);
+    head->off_requests++;
+    ttape_recording_hold(player.recording, true);
+    ck_assert_uint_eq(head->mode, TTP_MODE_OFF);
+    head->off_requests++; /* its exchange of the mode, in between, changed nothing */
+    ttape_recording_hold(player.recording, false);
+    ck_assert_uint_eq(head->mode, TTP_MODE_OFF);
+    ttape_recording_set_mode(player.recording, true);
+    ttape_recording_hold(player.recording, true);
+    ttape_recording_hold(player.recording, false);
+    ck_assert_uint_eq(head->mode, TTP_MODE_ON);
+    (void)ttest_finish(&player);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording arena");
@@ -238,6 +262,7 @@ int main(void)
     tcase_add_test(tests, numbers_of_a_hostile_program_do_no_harm);
     tcase_add_test(tests, who_waits_is_woken_by_a_block);
     tcase_add_test(tests, a_file_that_was_truncated_does_not_grow_again);
+    tcase_add_test(tests, who_asks_for_off_just_when_it_is_held_is_heard);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

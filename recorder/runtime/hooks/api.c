@@ -302,13 +302,8 @@ void ttape_rt_on(void)
 
 void ttape_rt_off(void)
 {
-    uint32_t expected = TTP_MODE_ON;
-    if (!is_attached())
-        return;
-    ttp_arena_note_off(&ttp_arena.head, ttp_process.clock());
-    __atomic_add_fetch(&ttp_arena.head.off_requests, 1, __ATOMIC_RELEASE);
-    __atomic_compare_exchange_n(&ttp_arena.head.mode, &expected, TTP_MODE_OFF, false,
-                                __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    if (is_attached())
+        ttp_arena_ask_off(&ttp_arena.head, ttp_process.clock());
 }
 
 void ttape_rt_flush(void)
