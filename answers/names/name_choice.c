@@ -110,19 +110,7 @@ static bool suffices(struct choice *work, const struct group *group, enum ttp_na
 
 static size_t columns_of(ttape_string text)
 {
-    size_t columns = 0;
-    for (size_t i = 0; i < text.size_bytes; i++)
-        columns += ((unsigned char)text.data[i] & 0xC0u) != 0x80;
-    return columns;
-}
-
-static size_t bytes_of_columns(ttape_string text, size_t columns)
-{
-    size_t seen = 0;
-    for (size_t i = 0; i < text.size_bytes; i++)
-        if (((unsigned char)text.data[i] & 0xC0u) != 0x80 && seen++ == columns)
-            return i;
-    return text.size_bytes;
+    return ttp_text_columns(text.data, text.size_bytes);
 }
 
 /* Gives the brief form digits that belong to the whole name, in every trace; what is too long is
@@ -134,7 +122,8 @@ static void mark(struct choice *work, ttape_name *row)
     ttape_string text = row->brief;
     bool is_cut = columns_of(text) > TTAPE_NAME_COLUMNS - MARK_COLUMNS;
     if (is_cut)
-        text.size_bytes = bytes_of_columns(text, TTAPE_NAME_COLUMNS - MARK_COLUMNS);
+        text.size_bytes =
+            ttp_text_cut(text.data, text.size_bytes, TTAPE_NAME_COLUMNS - MARK_COLUMNS);
     ttp_hash_bytes(&hash, row->full.data, row->full.size_bytes);
     (void)snprintf(digits, sizeof digits, "%s#%06x", is_cut ? ELLIPSIS : " ",
                    (unsigned)(hash.low & 0xFFFFFF));

@@ -155,6 +155,14 @@ def check_side_by_side(path, untimed):
             deep = len(one[head:]) - len(one[head:].lstrip()) > 2 + 2 * 12
             assert line[:head] == one[:head], (one, line)
             assert deep or line[head:] == before * " " + one[head:], (one, line)
+    named = os.path.join(os.path.dirname(path), "named")
+    with open(named + ".txt", "w", encoding="utf-8") as file:
+        file.write("".join(f'thread 1 {tid} "{"éß" * tid * 7}"\n{tid} {tid} leaf mark\n'
+                           for tid in (1, 2, 4)))
+    run("convert", named + ".txt", "-o", named)
+    head = run("dump", named, "--side-by-side").splitlines()[0]  # characters, not bytes
+    assert head[37:] == "".join(f"  THREAD {tid} {'éß' * tid * 7}"[:48].ljust(48)
+                                for tid in (1, 2, 4)), head
     assert len(run("dump", path, "--side-by-side", "--thread", 2).splitlines()[0]) < 37 + 48
     run("dump", path, "--side-by-side", "--format", "csv", status=2)
     run("dump", path, "--side-by-side", "--follow", status=2)

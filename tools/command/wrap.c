@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/command/output.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 
-/* What of the text goes into a line with so much room. */
+/* What of the text goes into a line with room for so many bytes of it. */
 static size_t find_break(const char *text, size_t size, size_t room)
 {
     size_t at = room;
@@ -30,8 +31,9 @@ void tool_put_wrapped(struct tool_output *out, const char *text, size_t size_byt
             tool_output_printf(out, "%*s", (int)blanks, "");
         size_t room = is_first ? at : blanks;
         room = columns > room ? columns - room : 0;
-        size_t length =
-            columns == 0 || size_bytes <= room ? size_bytes : find_break(text, size_bytes, room);
+        size_t length = columns == 0 ? size_bytes : ttp_text_cut(text, size_bytes, room);
+        if (length < size_bytes)
+            length = find_break(text, size_bytes, length);
         tool_output_bytes(out, text, length);
         tool_output_text(out, "\n");
         for (; length < size_bytes && text[length] == ' '; length++)
@@ -42,15 +44,6 @@ void tool_put_wrapped(struct tool_output *out, const char *text, size_t size_byt
     }
 }
 
-/* One column for each character. */
-static size_t count_columns(const char *text, size_t size_bytes)
-{
-    size_t columns = 0;
-    for (size_t i = 0; i < size_bytes; i++)
-        columns += ((unsigned char)text[i] & 0xC0u) != 0x80;
-    return columns;
-}
-
 static void put_line(const struct tool_folding *folding, const char *text, size_t size_bytes,
                      unsigned columns)
 {
@@ -58,7 +51,7 @@ static void put_line(const struct tool_folding *folding, const char *text, size_
     struct tool_output *out = folding->out;
     while (lead < size_bytes && text[lead] == ' ')
         lead++;
-    if (columns == 0 || count_columns(text, size_bytes) <= columns) {
+    if (columns == 0 || ttp_text_columns(text, size_bytes) <= columns) {
         tool_output_bytes(out, text, size_bytes);
         tool_output_text(out, "\n");
         return;

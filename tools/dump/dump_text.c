@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/calls/end_words.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/pager.h"
@@ -89,7 +90,8 @@ static bool ends_in_parameters(struct text_state *text, uint32_t site)
 static uint32_t column_of(const struct text_state *text, uint32_t number)
 {
     uint32_t i = 0;
-    while (i < text->dump->stream_count && text->dump->streams[i] != number)
+    while (text->column_width != 0 && i < text->dump->stream_count &&
+           text->dump->streams[i] != number)
         i++;
     return i * text->column_width;
 }
@@ -471,14 +473,13 @@ static void put_threads(const struct text_state *text)
         tool_output_bytes(&dump->scratch, digits,
                           (size_t)(tool_put_decimal(digits, stream.stream.tid) - digits));
         tool_output_text(&dump->scratch, " ");
-        ttape_string name = stream.stream.name;
-        name.size_bytes = name.size_bytes < COLUMN_USUAL ? name.size_bytes : COLUMN_USUAL;
-        tool_output_escaped(&dump->scratch, TTP_ESCAPE_TEXT, name);
-        size_t most = text->column_width - 2, size = dump->scratch.size_bytes;
-        size = tool_text_cut(dump->scratch.data, size, most);
-        tool_output_printf(&dump->out, "  %.*s", (int)size, dump->scratch.data);
-        for (; size < most && i + 1 < dump->stream_count; size++)
-            tool_output_text(&dump->out, " ");
+        tool_output_escaped(&dump->scratch, TTP_ESCAPE_TEXT, stream.stream.name);
+        const char *title = dump->scratch.data;
+        size_t most = text->column_width - 2;
+        size_t size = ttp_text_cut(title, dump->scratch.size_bytes, most);
+        size_t blanks = most - ttp_text_columns(title, size);
+        tool_output_printf(&dump->out, "  %.*s%*s", (int)size, title,
+                           i + 1 < dump->stream_count ? (int)blanks : 0, "");
     }
 }
 

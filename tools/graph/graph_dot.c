@@ -33,7 +33,7 @@ static void put_text(struct tool_output *out, const char *text, size_t size_byte
 
 void tool_graph_dot_name(struct tool_output *out, const char *label)
 {
-    size_t size = strlen(label), cut = tool_text_cut(label, size, NAME_COLUMNS);
+    size_t size = strlen(label), cut = ttp_text_cut(label, size, NAME_COLUMNS);
     put_text(out, label, cut);
     tool_output_text(out, cut < size ? "..." : "");
 }

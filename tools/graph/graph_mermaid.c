@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/graph/graph_view.h"
 #include "tools/io/table.h"
 
@@ -35,7 +36,7 @@ static void put_node(struct tool_graph_view *view, struct tool_output *out, uint
 {
     const ttape_graph_node *node = &view->graph->nodes[index];
     const char *label = tool_graph_label(view, index);
-    size_t size = strlen(label), cut = tool_text_cut(label, size, NAME_COLUMNS);
+    size_t size = strlen(label), cut = ttp_text_cut(label, size, NAME_COLUMNS);
     tool_output_printf(out, "  n%" PRIu32 "[\"", index);
     put_text(out, label, cut);
     tool_output_text(out, cut < size ? "..." : "");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/text.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/io/table.h"
@@ -38,26 +39,6 @@ void tool_table_close(struct tool_table *table)
 }
 
 /* ---- text ---- */
-
-/* One column for each character; whether it is a wide one only the terminal knows. */
-size_t tool_text_columns(const char *text, size_t size_bytes)
-{
-    size_t columns = 0;
-    for (size_t i = 0; i < size_bytes; i++)
-        columns += ((unsigned char)text[i] & 0xC0u) != 0x80;
-    return columns;
-}
-
-size_t tool_text_cut(const char *text, size_t size_bytes, size_t columns)
-{
-    size_t at = 0;
-    for (size_t seen = 0; at < size_bytes; at++) {
-        bool starts = ((unsigned char)text[at] & 0xC0u) != 0x80;
-        if (starts && seen++ == columns)
-            break;
-    }
-    return at;
-}
 
 size_t tool_put_count(char *at, uint64_t count)
 {
@@ -108,7 +89,7 @@ void tool_table_bytes(struct tool_table *table, enum tool_tone tone, const char 
     char *into = table->text + table->text_count;
     size_t size = ttp_escape(into, TTP_ESCAPE_TERMINAL, text, size_bytes);
     table->cells[table->cell_count++] =
-        (struct tool_cell){table->text_count, size, (unsigned)tool_text_columns(into, size), tone};
+        (struct tool_cell){table->text_count, size, (unsigned)ttp_text_columns(into, size), tone};
     table->text_count += size;
     table->row_count = table->cell_count / table->column_count;
 }
@@ -291,14 +272,14 @@ static size_t scopes_bytes(const char *text, size_t size_bytes, size_t columns)
 {
     size_t end = first_name_bytes(text, size_bytes), found = 0;
     int depth = 0;
-    if (tool_text_columns(text, end) <= columns)
+    if (ttp_text_columns(text, end) <= columns)
         return 0;
     for (size_t i = 0; i + 1 < end && (depth != 0 || text[i] != ' '); i++) {
         depth += (text[i] == '<' || text[i] == '(') - (text[i] == '>' || text[i] == ')');
         if (depth != 0 || text[i] != ':' || text[i + 1] != ':')
             continue;
         found = i + 2;
-        if (tool_text_columns(text + found, end - found) <= columns)
+        if (ttp_text_columns(text + found, end - found) <= columns)
             break;
     }
     return found;
@@ -321,16 +302,16 @@ static size_t put_cut(struct tool_output *out, const char *text, size_t size_byt
     columns -= indent;
     if (keeps_end)
         left =
-            tool_text_cut(text, size_bytes, tool_text_columns(text, size_bytes) - (columns - mark));
+            ttp_text_cut(text, size_bytes, ttp_text_columns(text, size_bytes) - (columns - mark));
     size_t room = columns - (left != 0 ? mark : 0), rest = size_bytes - left;
-    size_t wanted = tool_text_columns(text + left, rest);
+    size_t wanted = ttp_text_columns(text + left, rest);
     if (left != 0)
         tool_output_bytes(out, CUT, mark);
     if (wanted <= room) {
         tool_output_bytes(out, text + left, rest);
         return indent + columns - room + wanted;
     }
-    tool_output_bytes(out, text + left, tool_text_cut(text + left, rest, room - mark));
+    tool_output_bytes(out, text + left, ttp_text_cut(text + left, rest, room - mark));
     tool_output_bytes(out, CUT, mark);
     return indent + columns;
 }

@@ -64,10 +64,6 @@ void tool_table_print(const struct tool_table *table, struct tool_output *out, u
 /* Writes count (time) as text; returns its length. `at` has room for 40 bytes. */
 size_t tool_put_count(char *at, uint64_t count);
 size_t tool_put_time(char *at, int64_t time_ns);
-/* Columns that escaped text takes. */
-size_t tool_text_columns(const char *text, size_t size_bytes);
-/* The start of a text that takes at most so many columns. */
-size_t tool_text_cut(const char *text, size_t size_bytes, size_t columns);
 /* Switches a tone on or off. */
 void tool_put_tone(struct tool_output *out, enum tool_tone tone, bool on);
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/io/dump_values.h"
-#include "tools/io/table.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
 #include "tools/values/parameter_names.h"
@@ -395,7 +395,7 @@ void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint3
 static void put_cut(struct tool_output *out, const struct tool_output *text, size_t most,
                     const char *end)
 {
-    size_t size = tool_text_cut(text->data, text->size_bytes, most);
+    size_t size = ttp_text_cut(text->data, text->size_bytes, most);
     tool_output_bytes(out, text->data, size);
     tool_output_text(out, size < text->size_bytes ? end : "");
 }

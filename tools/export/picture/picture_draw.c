@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/export/picture/picture.h"
-#include "tools/io/table.h"
 
 #define LETTER      6.7 /* the width of a letter */
 #define LABEL_LEAST 22  /* a narrower bar has no label */
@@ -57,7 +57,7 @@ void tool_picture_put_bar(struct tool_output *out, const struct tool_picture_bar
     char room[8];
     double gap = bar->width > 3 ? 0.5 : 0; /* bars beside each other stay apart */
     size_t size = strlen(bar->label), letters = (size_t)(fmax(bar->width - 6, 0) / LETTER);
-    size_t cut = tool_text_cut(bar->label, size, letters);
+    size_t cut = ttp_text_cut(bar->label, size, letters);
     tool_output_printf(out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\"",
                        tool_picture_class(bar->fill, room), bar->x, bar->y, bar->width - gap,
                        TOOL_PICTURE_ROW - 1);
@@ -71,7 +71,7 @@ void tool_picture_put_bar(struct tool_output *out, const struct tool_picture_bar
     if (bar->width < LABEL_LEAST || cut == 0)
         return;
     if (cut < size && letters > 2)
-        cut = tool_text_cut(bar->label, size, letters - 1);
+        cut = ttp_text_cut(bar->label, size, letters - 1);
     tool_output_printf(out, "<text class=\"b\" x=\"%.2f\" y=\"%.0f\">", bar->x + 3, bar->y + 11);
     put_text(out, bar->label, cut);
     tool_output_text(out, cut < size ? "\xe2\x80\xa6</text>\n" : "</text>\n");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/export/export_stacks.h"
 #include "tools/export/picture/picture.h"
 #include "tools/io/table.h"
@@ -266,7 +267,7 @@ static void put_row(struct rows *rows, uint32_t number)
                                                     .label = "",
                                                     .about = name});
     (void)snprintf(line, sizeof line, "%.590s", name);
-    line[tool_text_cut(line, strlen(line), 100)] = '\0';
+    line[ttp_text_cut(line, strlen(line), 100)] = '\0';
     tool_picture_put_text(rows->out, x + TREE_BAR + 10 + node->depth * INDENT, rows->y + 11, false,
                           false, line);
     rows->y += TOOL_PICTURE_ROW;
