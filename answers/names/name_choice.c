@@ -108,10 +108,7 @@ static bool suffices(struct choice *work, const struct group *group, enum ttp_na
 
 /* ---- marks ---- */
 
-static size_t columns_of(ttape_string text)
-{
-    return ttp_text_columns(text.data, text.size_bytes);
-}
+static size_t columns_of(ttape_string text) { return ttp_text_columns(text.data, text.size_bytes); }
 
 /* Gives the brief form digits that belong to the whole name, in every trace; what is too long is
  * cut. */

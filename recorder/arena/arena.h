@@ -218,8 +218,8 @@ static inline void ttp_arena_ask_off(struct ttp_arena_head *head, uint64_t ticks
     uint32_t expected = TTP_MODE_ON;
     ttp_arena_note_off(head, ticks);
     (void)__atomic_add_fetch(&head->off_requests, 1, __ATOMIC_ACQ_REL);
-    (void)__atomic_compare_exchange_n(&head->mode, &expected, TTP_MODE_OFF, false,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    (void)__atomic_compare_exchange_n(&head->mode, &expected, TTP_MODE_OFF, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE);
     (void)__atomic_add_fetch(&head->off_requests, 1, __ATOMIC_ACQ_REL);
 }
 
