@@ -43,6 +43,21 @@ static void play_another_thread(struct ttest_player *p)
     ttest_exit(&b, 0x1000);
 }
 
+/* They are in the thread's last stream: it has one more where a file had just begun. */
+static bool has_left(ttape_reader *reader)
+{
+    ttape_info info;
+    bool found = false;
+    ttape_reader_get_info(reader, &info);
+    for (uint32_t i = 0; i < info.stream_count; i++) {
+        char *text = ttest_stream_text(reader, i, false);
+        const char *end = strstr(text, "-2000 -1000");
+        found |= end != NULL && strcmp(end, "-2000 -1000") == 0;
+        free(text);
+    }
+    return found;
+}
+
 /* What was called when the first file was full has left, and is known: it is no exit alone. */
 static void expect_left(ttape_recording_options options, void (*play)(struct ttest_player *))
 {
@@ -58,13 +73,7 @@ static void expect_left(ttape_recording_options options, void (*play)(struct tte
     TTEST_DONE(ttape_recover_recording(left->directory, &sink, NULL, NULL, &err));
     ttape_source source = ttape_source_memory(out.data, out.size_bytes);
     TTEST_DONE(ttape_reader_open(&reader, &source, NULL, &err));
-    char *text = ttest_stream_text(reader, 0, false);
-    const char *end = options.rotate_bytes != 0 ? text /* of its last file alone */
-                                                : strstr(text, "-2000 -1000");
-    size_t size = strlen(text);
-    ck_assert_msg(end != NULL && strcmp(end, "-2000 -1000") == 0, "it ends with '%s'",
-                  text + (size < 40 ? 0 : size - 40));
-    free(text);
+    ck_assert_msg(has_left(reader), "no stream ends with both exits");
     TTEST_DONE(ttape_report_make(&report, reader, &exact, &err));
     ttape_report_get_info(report, &info);
     ck_assert_uint_gt(info.decoded_count, 0);
