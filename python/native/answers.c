@@ -1,6 +1,7 @@
 /* Tables that are made at once: report, the longest calls, sites, threads. */
 #include "python/native/query.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ const struct column report_columns[] = {
     {"stream", 'I', true, NULL},   {"name", COLUMN_TEXT, false, NULL},
     {"calls", 'Q', false, NULL},   {"exits", 'Q', false, NULL},
     {"self_ns", 'q', false, NULL}, {"total_ns", 'q', false, NULL},
-    {"min_ns", 'q', false, NULL},  {"max_ns", 'q', false, NULL},
+    {"min_ns", 'q', true, NULL},   {"max_ns", 'q', true, NULL},
     {"mean_ns", 'd', false, NULL}, {"deviation_ns", 'd', false, NULL}};
 const unsigned report_column_count = sizeof report_columns / sizeof report_columns[0];
 
@@ -101,10 +102,11 @@ static bool put_row(struct batch *batch, const struct query *query, const struct
     batch_longs(batch, 5)[at] = row->exit_count;
     batch_longs(batch, 6)[at] = (uint64_t)row->self_ns;
     batch_longs(batch, 7)[at] = (uint64_t)row->total_ns;
-    batch_longs(batch, 8)[at] = (uint64_t)row->min_ns;
-    batch_longs(batch, 9)[at] = (uint64_t)row->max_ns;
+    bool has_ended = row->exit_count > 0;
+    batch_longs(batch, 8)[at] = (uint64_t)(has_ended ? row->min_ns : INT64_MIN);
+    batch_longs(batch, 9)[at] = (uint64_t)(has_ended ? row->max_ns : INT64_MIN);
     batch_doubles(batch, 10)[at] = row->mean_ns;
-    batch_doubles(batch, 11)[at] = row->deviation_ns;
+    batch_doubles(batch, 11)[at] = has_ended ? row->deviation_ns : (double)NAN;
     batch->rows++;
     return is_put;
 }

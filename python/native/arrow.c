@@ -135,6 +135,7 @@ static bool is_none(const struct batch *batch, unsigned column, size_t row)
     switch (batch->columns[column].kind) {
     case 'B': return ((const uint8_t *)data)[row] == UINT8_MAX;
     case 'I': return ((const uint32_t *)data)[row] == UINT32_MAX;
+    case 'q': return ((const int64_t *)data)[row] == INT64_MIN;
     default: return ((const uint64_t *)data)[row] == UINT64_MAX;
     }
 }
@@ -153,6 +154,21 @@ static bool fill_validity(struct ArrowArray *array, struct kept *kept, unsigned 
     }
     kept->made[0] = bits;
     kept->buffers[0] = bits;
+    return true;
+}
+
+/* Texts that are no UTF-8 are copied. */
+static bool fill_texts(struct kept *kept, unsigned column)
+{
+    int64_t *offsets;
+    char *texts;
+    kept->buffers[2] = kept->batch->texts[column] != NULL ? kept->batch->texts[column] : "";
+    if (!batch_mend_texts(kept->batch, column, &offsets, &texts))
+        return false;
+    if (offsets != NULL) {
+        kept->buffers[1] = kept->made[0] = offsets;
+        kept->buffers[2] = kept->made[1] = texts;
+    }
     return true;
 }
 
@@ -197,8 +213,9 @@ static bool fill_column(struct ArrowArray *array, struct batch *batch, unsigned 
         return false;
     kept->batch = batch_keep(batch);
     kept->buffers[1] = batch->data[number];
-    kept->buffers[2] = batch->texts[number] != NULL ? batch->texts[number] : "";
     array->buffers = kept->buffers;
+    if (column->kind == COLUMN_TEXT && !fill_texts(kept, number))
+        return false;
     if (column->has_none && !fill_validity(array, kept, number))
         return false;
     if (column->words == NULL)

@@ -16,7 +16,7 @@
 struct column {
     const char *name;
     char kind;                /* B I Q q d, or COLUMN_TEXT */
-    bool has_none;            /* all bits set: there is no value */
+    bool has_none;            /* all bits set, or the least q: there is no value */
     const char *const *words; /* of kind B: what numbers mean; NULL-terminated. NULL: numbers */
 };
 
@@ -55,6 +55,11 @@ static inline double *batch_doubles(struct batch *batch, unsigned column)
 }
 /* The text of row batch->rows, which is filled column by column; false: no memory. */
 bool batch_put_text(struct batch *batch, unsigned column, ttape_string text);
+
+/* Texts of files and programs may be anything, Arrow's are UTF-8: of a column that is not, a copy
+ * is made, with U+FFFD in the place of each byte that is wrong; else *offsets is NULL. False: no
+ * memory. */
+bool batch_mend_texts(const struct batch *batch, unsigned column, int64_t **offsets, char **texts);
 
 /* Where batches come from. */
 struct source {

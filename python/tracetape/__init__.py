@@ -4,6 +4,8 @@ Columns come without a copy: as numpy arrays, as buffers, and as Arrow's C strea
 are loaded where they are asked for."""
 import glob
 import itertools
+import math
+import operator
 import os
 import re
 import struct
@@ -17,6 +19,8 @@ _BY = {"function": 0, "name": 1, "module": 2, "file": 3, "thread": 4, "process":
 _LONG_BY = {"duration": 0, "self": 1, "start": 2, "on-cpu": 3}
 _UNITS = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000,
           "h": 3_600_000_000_000}
+_LAST = 2 ** 64 - 1
+_NO_TIME = -2 ** 63
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -38,26 +42,69 @@ def _raise(error, path):
     raise Error(message, path, status, rule, offset, errno) from None
 
 
+def _count(value, most, what, least=0):
+    """A number from `least` to `most`, also one of numpy's."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is a number, not {value!r}") from None
+    if not least <= number <= most:
+        bounds = f"of {least} or more" if most == math.inf else f"from {least} to {most}"
+        raise ValueError(f"{what} is a number {bounds}, not {number}")
+    return number
+
+
 def _size(text):
-    if isinstance(text, int):
-        return text
-    found = re.fullmatch(r"(\d+)([KMG]?)", text)
+    if not isinstance(text, str):
+        return _count(text, _LAST, "memory")
+    found = re.fullmatch(r"(\d+)([KMG]?)", text, re.ASCII)
     if not found:
         raise ValueError(f"no size: {text!r}: write it as '512M' or '4G'")
-    return int(found[1]) * _SIZES[found[2]]
+    return _count(int(found[1]) * _SIZES[found[2]], _LAST, "memory")
 
 
 def _time(text, first):
-    """Nanoseconds of the trace's clock; "+1s" is counted from its first event."""
-    if isinstance(text, int):
-        return text
-    found = re.fullmatch(r"(\+?)(\d+)(?:\.(\d+))?(ns|us|ms|s|m|h)?", text)
-    if not found:
+    """Nanoseconds of the trace's clock; "+1s" is counted from its first event, and so is what has
+    a unit and is before that."""
+    if not isinstance(text, str):
+        return min(_count(text, math.inf, "a time in nanoseconds"), _LAST)
+    found = re.fullmatch(r"(\+?)(\d+)(?:\.(\d+))?(ns|us|ms|s|m|h)?", text, re.ASCII)
+    if not found or (found[3] and not found[4]):
         raise ValueError(f"no time: {text!r}: write it as '+1.5s' or '20ms'")
     unit = _UNITS[found[4] or ""]
-    digits = found[3] or ""
+    digits = (found[3] or "")[:18]
     value = int(found[2]) * unit + int(digits or 0) * unit // 10 ** len(digits)
-    return value + first if found[1] or value < first else value
+    is_early = found[4] and value < first
+    return min(value + first if found[1] or is_early else value, _LAST)
+
+
+def _range(time, first):
+    """(from, to) of a pair like ("+1s", None)."""
+    is_pair = isinstance(time, (tuple, list)) and len(time) == 2
+    if not is_pair:
+        raise TypeError(f"time is a pair like ('+1s', '+2s') or ('+1s', None), not {time!r}")
+    start = 0 if time[0] is None else _time(time[0], first)
+    end = _LAST if time[1] is None else _time(time[1], first)
+    if start > end:
+        raise ValueError(f"the time {time!r} ends before it starts")
+    return start, end
+
+
+def _threads(thread):
+    """Thread numbers of one, or of several."""
+    if isinstance(thread, (str, bytes)):
+        raise TypeError(f"thread is a number, or several, not {thread!r}")
+    try:
+        several = iter(thread)
+    except TypeError:
+        several = (thread,)
+    return {_count(tid, _LAST, "thread") for tid in several}
+
+
+def _choice(word, words, what):
+    if word not in words:
+        raise ValueError(f"{what} is one of {', '.join(words)}, not {word!r}")
+    return words[word]
 
 
 def _name(symbol, module, offset, address):
@@ -174,6 +221,9 @@ class Table:
             if words:
                 codes = columns[name].astype(numpy.int16)
                 columns[name] = pandas.Categorical.from_codes(codes, words)
+            elif kind == "q" and has_none:
+                columns[name] = pandas.arrays.IntegerArray(columns[name].copy(),
+                                                           columns[name] == _NO_TIME)
         if "site" in columns and self._table in (_EVENTS, _CALLS):
             columns["function"] = self._trace._name_column(columns["file"], columns["site"])
         return pandas.DataFrame(columns, copy=False)
@@ -195,6 +245,8 @@ class Trace:
                 _raise(error, path)
 
     def __enter__(self):
+        for file in self._files:
+            file.info()  # a closed one says so
         return self
 
     def __exit__(self, *what):
@@ -225,7 +277,7 @@ class Trace:
 
     def _parts(self, match=None, thread=None, time=None):
         pattern = re.compile(match) if match is not None else None
-        threads = None if thread is None else {thread} if isinstance(thread, int) else set(thread)
+        threads = None if thread is None else _threads(thread)
         parts = []
         for number, file in enumerate(self._files):
             streams = span = sites = None
@@ -235,9 +287,7 @@ class Trace:
                 chosen = [i for i, tid in enumerate(tids) if tid in threads]
                 streams = struct.pack(f"={len(chosen)}I", *chosen)
             if time is not None:
-                first, last = time
-                span = (0 if first is None else _time(first, info["time_first_ns"]),
-                        2 ** 64 - 1 if last is None else _time(last, info["time_first_ns"]))
+                span = _range(time, info["time_first_ns"])
             if pattern is not None:
                 sites = bytes(pattern.search(name) is not None for name in self._names(number))
             if streams != b"":
@@ -278,11 +328,15 @@ class Trace:
         return Table(self, _CALLS, self._parts(match, thread, time), parents=parents)
 
     def report(self, by="function", match=None, thread=None, time=None, exact=False):
-        return Table(self, _REPORT, self._parts(match, thread, time), by=_BY[by], exact=exact)
+        kind = _choice(by, _BY, "by")
+        if match is not None and by not in ("function", "name"):
+            raise ValueError(f"match is about functions: there are none by {by}")
+        return Table(self, _REPORT, self._parts(match, thread, time), by=kind, exact=exact)
 
     def slow(self, match=None, limit=10, by="duration", thread=None, time=None):
         """The longest calls; of several files, of each."""
-        return Table(self, _SLOW, self._parts(match, thread, time), by=_LONG_BY[by], limit=limit)
+        return Table(self, _SLOW, self._parts(match, thread, time),
+                     by=_choice(by, _LONG_BY, "by"), limit=_count(limit, 1 << 20, "limit", 1))
 
     def sites(self):
         return Table(self, _SITES, self._parts())
@@ -291,15 +345,25 @@ class Trace:
         return Table(self, _STREAMS, self._parts())
 
 
+def _files(path):
+    """A file, or those that a pattern means."""
+    if not glob.has_magic(path) or os.path.exists(path):
+        return [path]
+    paths = sorted(glob.glob(path, recursive=True))
+    if not paths:
+        raise FileNotFoundError(f"no file matches {path!r}")
+    return paths
+
+
 def open(path, *, memory="256M", jobs=2, damaged="raise"):
     """A trace: one file, a list of files, or a pattern. `damaged`: "raise" an Error where a part of
     a file cannot be read, or "skip" it."""
     if damaged not in ("raise", "skip"):
         raise ValueError("damaged is 'raise' or 'skip'")
-    is_one = isinstance(path, (str, os.PathLike))
-    paths = [os.fspath(one) for one in ([path] if is_one else path)]
-    if len(paths) == 1 and glob.has_magic(paths[0]) and not os.path.exists(paths[0]):
-        paths = sorted(glob.glob(paths[0], recursive=True))
-        if not paths:
-            raise FileNotFoundError(f"no file matches {path!r}")
-    return Trace(paths, _size(memory), jobs, damaged)
+    one = [path] if isinstance(path, (str, bytes, os.PathLike)) else path
+    if path is None or isinstance(path, int):
+        raise TypeError(f"a trace is a file, a list of files or a pattern, not {path!r}")
+    paths = [found for name in one for found in _files(os.fsdecode(name))]
+    if not paths:
+        raise ValueError("no file is named")
+    return Trace(paths, _size(memory), _count(jobs, 1024, "jobs"), damaged)

@@ -1,9 +1,9 @@
 from os import PathLike
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence, SupportsIndex
 
-_Path = str | PathLike[str]
-_Time = int | str | None
-_Threads = int | Iterable[int] | None
+_Path = str | bytes | PathLike[str] | PathLike[bytes]
+_Time = SupportsIndex | str | None
+_Threads = SupportsIndex | Iterable[SupportsIndex] | None
 
 class Error(Exception):
     path: str
@@ -50,5 +50,5 @@ class Trace:
     def sites(self) -> Table: ...
     def streams(self) -> Table: ...
 
-def open(path: _Path | Sequence[_Path], *, memory: int | str = "256M", jobs: int = 2,
+def open(path: _Path | Iterable[_Path], *, memory: int | str = "256M", jobs: int = 2,
          damaged: str = "raise") -> Trace: ...

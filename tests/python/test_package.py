@@ -120,12 +120,6 @@ def choices(tracetape, trace):
         sites = opened.sites().to_lists()
         assert "parse_b" in sites["symbol"] and "a.c" in sites["source"]
         assert len(opened.calls(match="^nobody$")) == 0
-        for wrong in (lambda: opened.events(time=("soon", None)), lambda: opened.report(by="x")):
-            try:
-                wrong()
-                raise AssertionError("taken")
-            except (ValueError, KeyError):
-                pass
         table = opened.calls()
     try:
         table.to_lists()
@@ -134,9 +128,91 @@ def choices(tracetape, trace):
         pass
     copy = trace.with_name("again.ttape")
     copy.write_bytes(trace.read_bytes())
-    with tracetape.open(trace.with_name("a*.ttape")) as both, tracetape.open([trace, copy]) as two:
+    pattern = trace.with_name("a*.ttape")
+    with tracetape.open([pattern]) as both, tracetape.open([trace, copy]) as two:
         assert both.info["files"] == 2 and len(two.events()) == 2 * len(whole["time_ns"])
         assert set(two.events().column("file")) == {0, 1}
+
+
+class Index:
+    """A number of somebody else, as numpy's are."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __index__(self):
+        return self.number
+
+
+def arguments(tracetape, trace):
+    """What is no time, thread or count is refused in words, and nothing is taken modulo 2^64."""
+    last, wide = 2 ** 64 - 1, 2 ** 70
+    with tracetape.open(trace) as opened:
+        for wrong, said in (
+                (lambda: opened.events(time=("soon", None)), "'+1.5s' or '20ms'"),
+                (lambda: opened.events(time=("+1.5", None)), "'+1.5s' or '20ms'"),
+                (lambda: opened.events(time=(-5, None)), "0 or more"),
+                (lambda: opened.events(time=(0.5, None)), "a number, not 0.5"),
+                (lambda: opened.events(time="+1s..+2s"), "a pair like"),
+                (lambda: opened.events(time=(5, 4)), "ends before it starts"),
+                (lambda: opened.events(thread="7"), "a number, or several"),
+                (lambda: opened.events(thread=["7"]), "a number, not '7'"),
+                (lambda: opened.events(thread=-7), "from 0 to"),
+                (lambda: opened.report(by="x"), "by is one of function, "),
+                (lambda: opened.report(by="thread", match="leaf"), "match is about functions"),
+                (lambda: opened.slow(by="x"), "by is one of duration, "),
+                (lambda: opened.slow(limit=0), "limit is a number from 1"),
+                (lambda: opened.slow(limit=2 ** 32 + 1), "limit is a number"),
+                (lambda: tracetape.open(trace, jobs=-1), "jobs is a number"),
+                (lambda: tracetape.open(trace, memory=2 ** 64), "memory is a number"),
+                (lambda: tracetape.open(trace, memory="1MiB"), "'512M' or '4G'"),
+                (lambda: tracetape.open([]), "no file is named"),
+                (lambda: tracetape.open(5), "a file, a list of files or a pattern")):
+            try:
+                wrong()
+                raise AssertionError(f"taken, not: {said}")
+            except (ValueError, TypeError) as error:
+                assert said in str(error), (said, error)
+        whole, first = len(opened.events()), opened.info["time_first_ns"]
+        for pair in ((0, wide), (None, last), (f"{wide}", None), ("0s", f"{wide}s"), ("5", None),
+                     (Index(first), Index(wide)), ("0." + "0" * 40 + "1s", None)):
+            count = whole if pair[0] != f"{wide}" else 0
+            assert len(opened.events(time=pair)) == count, pair
+        for thread in (Index(7), [Index(7)], (7, 7), {7}, iter([7])):
+            assert len(opened.events(thread=thread)) == len(opened.events(thread=7)) > 0
+    try:
+        with opened:
+            raise AssertionError("a closed trace was opened")
+    except ValueError:
+        pass
+    with tracetape.open(os.fsencode(trace)) as opened:
+        assert opened.paths == [str(trace)]
+
+
+def nothing_ended(tracetape, trace):
+    """What the command has no least and most of, the package has none of."""
+    report = json.loads(run("report", "--json", "--names", "mangled", trace))
+    wanted = {row["name"]: (row["min_ns"], row["max_ns"]) for row in report["rows"]}
+    with tracetape.open(trace) as opened:
+        columns = arrow_columns(opened.report())
+        got = dict(zip(columns["name"], zip(columns["min_ns"], columns["max_ns"])))
+        assert got == wanted and wanted["main"] == (None, None), (got, wanted)
+
+
+def odd_names(tracetape, folder):
+    """Names of any bytes: Python has them all, Arrow has UTF-8."""
+    trace = folder / "odd.ttape"
+    names = (b"a\xffb", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc3\xa9",
+             b"\xf0\x9f\x98\x80", b"\xe2\x82", b"plain")
+    text = [b"thread 1 1 x"]
+    for i, name in enumerate(names):
+        text += [b"symbol %#x " % (0x1000 + i) + name, b"%d 1 enter %#x" % (i, 0x1000 + i)]
+    run("convert", "-", "-o", trace, data=b"\n".join([*text, b""]))
+    with tracetape.open(trace) as opened:
+        assert [os.fsencode(name) for name in opened.sites().column("symbol")] == list(names)
+        mended = arrow_columns(opened.sites())["symbol"]
+        assert mended == [name.decode(errors="replace") if name != names[5] else "\ufffd\ufffd"
+                          for name in names], mended
 
 
 def damage(tracetape, trace):
@@ -258,10 +334,13 @@ def as_arrow(tracetape, trace):
             lists, columns = table.to_lists(), arrow_columns(table)
             assert set(columns) == set(table.columns)
             for name, (_, kind, has_none, words) in table._columns.items():
-                none = {"I": 2 ** 32 - 1, "Q": 2 ** 64 - 1}.get(kind) if has_none else None
+                nothing = {"I": 2 ** 32 - 1, "Q": 2 ** 64 - 1, "q": -2 ** 63}
+                none = nothing.get(kind) if has_none else None
                 wanted = [None if has_none and value == none else words[value] if words else value
                           for value in lists[name]]
-                assert columns[name] == wanted, (name, columns[name][:3], wanted[:3])
+                is_number = [value == value for value in wanted]  # not: 0 / 0
+                assert is_number == [value == value for value in columns[name]] and all(
+                    a == b for a, b, known in zip(columns[name], wanted, is_number) if known), name
         opened.events().__arrow_c_stream__()  # nobody takes it: nothing is left behind
 
 
@@ -325,9 +404,10 @@ def main():
     import tracetape
     with tempfile.TemporaryDirectory(prefix="ttape-python.") as folder:
         trace = make(Path(folder) / "a.ttape")
-        for check in (same_events, same_sums, same_slow, choices, damage, as_arrow, side_by_side,
-                      with_numpy, with_pandas):
+        for check in (same_events, same_sums, same_slow, choices, arguments, nothing_ended, damage,
+                      as_arrow, side_by_side, with_numpy, with_pandas):
             check(tracetape, trace)
+        odd_names(tracetape, Path(folder))
     count = 0
     for vector in sorted((SOURCE / "spec" / "vectors").glob("*.ttape")):
         if subprocess.run([TOOL, "verify", "-q", vector], check=False,
