@@ -22,6 +22,7 @@ SOURCE = r"""
 #include <unistd.h>
 pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 pthread_barrier_t both;
+pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static void *left(void *p)
 {
     pthread_mutex_lock(&first);
@@ -44,6 +45,12 @@ __attribute__((noinline)) int deep(int n)
     int got = deep(n - 1);
     return got < 0 ? 0 : got;
 }
+static void *idle(void *p)
+{
+    pthread_mutex_lock(&first);
+    pthread_cond_wait(&never, &first);
+    return p;
+}
 int main(int count, char **words)
 {
     pthread_t a, b;
@@ -54,6 +61,8 @@ int main(int count, char **words)
         pthread_setname_np(a, "left");
         pthread_setname_np(b, "right");
     }
+    for (int i = 0; i < 30 && count > 1 && strcmp(words[1], "pool") == 0; i++)
+        pthread_create(&a, NULL, idle, NULL);
     _exit(deep(500));
 }
 """
@@ -119,8 +128,8 @@ def check_deadlock(program):
         head = shown.stdout.split("\n\n", maxsplit=1)[0]
         for word in ("(left) waits for second, held by thread", "(right)", "waits for first"):
             check(word in head, "deadlock", word, shown.stdout, shown.stderr)
-        check("left (now.c:12)" in shown.stdout, "file and line", shown.stdout)
-        check(shown.stdout.count("\n") < 40, "a screen")
+        check("left (now.c:13)" in shown.stdout, "file and line", shown.stdout)
+        check(shown.stdout.count("\n") < 20 and "futex" not in shown.stdout, "short", shown.stdout)
         said = json.loads(look(process.pid, "--json").stdout)["threads"]
         tids = {thread["name"]: thread["tid"] for thread in said}
         held = {thread["name"]: thread["held_by"] for thread in said}
@@ -134,6 +143,25 @@ def check_recursion(program):
         check("deep (now.c:" in shown.stdout, shown.stdout)
         check("(the same 1 call, 500 more times)" in shown.stdout, shown.stdout)
         check("main (now.c:" in shown.stdout and "deadlock" not in shown.stdout, shown.stdout)
+        check(finish(process) == 7, "it goes on", process.returncode)
+
+
+def check_pool(program):
+    """Threads that wait alike are one, and all of them are named; nothing but the program's."""
+    with subprocess.Popen([program, "pool"], stdin=subprocess.PIPE) as process:
+        shown = look_until(process.pid, "30 threads (now) with equal stacks\n")
+        check(re.search(r"^30 threads \(now\) with equal stacks\n  [0-9].*\n"
+                        r"  pthread_cond_wait \(.*\n  idle \(now.c:\d+\)$", shown.stdout, re.M),
+              "pool", shown.stdout)
+        which = re.search(r"equal stacks\n  (.*)$", shown.stdout, re.M)[1]
+        said = json.loads(look(process.pid, "--json").stdout)["threads"]
+        tids = [thread["tid"] for thread in said if thread["tid"] != process.pid]
+        ranges = [list(map(int, part.split(" to "))) for part in which.split(", ")]
+        check(sorted(tids) == [tid for part in ranges for tid in range(part[0], part[-1] + 1)],
+              "which", which, tids)
+        check(len(said) == 31 and "start_thread" in str(said[-1]), "json has all", said)
+        check(shown.stdout.count("\n") < 20 and "_start" not in shown.stdout and
+              "GLIBC" not in shown.stdout, "a screen", shown.stdout)
         check(finish(process) == 7, "it goes on", process.returncode)
 
 
@@ -259,6 +287,39 @@ def check_trace(folder):
     check(shown.count("\n") < 40, "a screen", shown.count("\n"))
 
 
+def check_pools(folder):
+    """Of 56 threads: the one with the fault, then those of a pool as one; others by themselves."""
+    lines = ["process 7 prog", "thread 7 7 main"]
+    lines += [f"thread 7 {tid} {'work' if tid > 10 else 'other'}" for tid in range(8, 63)]
+    lines += [f"{tid} {tid} enter {f}" for tid in range(7, 63) for f in ("start", "take", "wait")]
+    lines += ["90 9 enter bad", "95 7 enter late"]
+    lines += [f'100 {tid} marker "tracetape:thread_end" 2' for tid in range(8, 63)]
+    lines += ['100 7 marker "tracetape:process_end" 3 11']
+    Path(folder, "p.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    subprocess.run([COMMAND, "convert", "p.txt", "-o", "p.ttape"], cwd=folder, check=True)
+    Path(folder, "core").write_bytes(test_last_core.core_of(9, 11, 1, 0xdead0))
+
+    def shown(*words):
+        return subprocess.run([COMMAND, "last", "p.ttape", "--core", "core", *words], cwd=folder,
+                              capture_output=True, text=True, check=False).stdout
+    groups = shown().split("\n\n")
+    check(groups[0].startswith("thread 9 of process 7, other: ") and "0xdead0" in groups[0] and
+          "last calls" in groups[0], "the fault's thread", groups)
+    check(groups[1].startswith("thread 7 of process 7, main: ") and "late" in groups[1], groups)
+    check(groups[2].startswith("54 threads of process 7 with equal stacks: each\n  ended with its "
+                               "process\n  8 (other), 10 (other), 11 to 62 (work)\n") and
+          "last calls" not in groups[2], "the pool", groups)
+    check("--all shows each thread" in groups[3] and len(groups) == 4, groups)
+    check("last calls of the first" in shown("--limit", "5"), "calls that are asked for")
+    for words, wanted in ((["--all"], 56), (["--thread", "11", "--thread", "12"], 2)):
+        check(shown(*words).count("last calls") == wanted, words, shown(*words))
+    lines = [line.replace("other", "work") for line in lines]
+    Path(folder, "p.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    subprocess.run([COMMAND, "convert", "-f", "p.txt", "-o", "p.ttape"], cwd=folder, check=True)
+    check("54 threads of process 7, work, with equal stacks: each\n  ended with its process\n"
+          "  8, 10 to 62\n" in shown(), "a name for all", shown())
+
+
 def check_plain(folder):
     """What has no name is said once; and that nothing was open is said."""
     Path(folder, "n.txt").write_text("module 0x1000 0x2000 /opt/app\n0 1 enter 0x1010\n9 1 exit\n",
@@ -283,12 +344,13 @@ def main():
         Path(name, "now.c").write_text(SOURCE, encoding="utf-8")
         subprocess.run([compiler, "-g", "-O0", "-pthread", "now.c", "-o", program], cwd=name,
                        check=True)
-        for part in (check_deadlock, check_recursion, check_nameless, check_stopped,
+        for part in (check_deadlock, check_recursion, check_pool, check_nameless, check_stopped,
                      check_refused):
             part(program)
         check_trace(name)
         check_waiting(name)
         check_plain(name)
+        check_pools(name)
     return 1 if failures else 0
 
 

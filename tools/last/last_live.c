@@ -6,13 +6,16 @@
 
 #include "base/names/simple_name.h"
 #include "tools/command/output.h"
-#include "tools/command/tool.h"
+#include "tools/command/pager.h"
+#include "tools/command/tool_map.h"
 #include "tools/io/json.h"
 #include "tools/last/last_view.h"
 #include "tools/last/live/live_stacks.h"
 
 #define FRAMES_SHOWN  12u
 #define LOCK_IS_AMONG 4u /* innermost frames that tell of a mutex */
+#define FRAMES_BRIEF  6u
+#define GROUPS_WHOLE  3u /* of more, fewer frames are shown */
 
 struct live_frame {
     char *name, *module, *file;
@@ -27,8 +30,10 @@ struct live_thread {
     struct live_frame *frames;
     size_t count, capacity;
     bool waits_for_mutex;
-    size_t owner; /* index of the thread that holds it, or SIZE_MAX */
-    bool is_told; /* in a circle */
+    size_t owner;      /* index of the thread that holds it, or SIZE_MAX */
+    bool is_told;      /* in a circle, or with others */
+    uint64_t key;      /* equal for threads that wait alike */
+    size_t from, upto; /* the frames that are shown of it */
 };
 
 struct live {
@@ -60,12 +65,16 @@ static void take_record(void *context, const struct tool_live_record *record)
         free(thread->cut);
         thread->cut = copy_text(record->name);
     } else if (record->kind == TOOL_LIVE_FRAME && thread->count < TOOL_LIVE_FRAMES_MOST) {
+        size_t name_size = strcspn(record->name, "@"); /* a symbol's version is no part of it */
         tool_grow((void **)&thread->frames, &thread->capacity, thread->count + 1,
                   sizeof(*thread->frames));
         thread->frames[thread->count++] =
-            (struct live_frame){copy_text(record->name), copy_text(record->module),
-                                copy_text(record->file), record->address,
-                                record->offset,          record->line,
+            (struct live_frame){tool_copy_text(record->name, name_size),
+                                copy_text(record->module),
+                                copy_text(record->file),
+                                record->address,
+                                record->offset,
+                                record->line,
                                 record->is_inlined};
         if (thread->count <= LOCK_IS_AMONG && thread->what.address != 0)
             thread->waits_for_mutex = thread->waits_for_mutex || is_lock(record->name);
@@ -156,31 +165,87 @@ static void put_frame(struct tool_output *out, const struct live_frame *frame)
     tool_output_text(out, ")\n");
 }
 
-static void put_thread(const struct live *live, struct tool_output *out,
-                       const struct live_thread *thread)
+static bool is_of_libc(const struct live_frame *frame)
 {
-    size_t lines = 0, i = 0;
-    put_thread_name(out, thread);
-    if (thread->waits_for_mutex) {
-        tool_output_text(out, ": waits for ");
-        put_mutex(out, thread);
-        if (thread->owner != SIZE_MAX) {
-            tool_output_text(out, ", held by ");
-            put_thread_name(out, &live->threads[thread->owner]);
+    return strncmp(frame->module, "libc.so", 7) == 0 ||
+           strncmp(frame->module, "libpthread", 10) == 0;
+}
+
+/* What the C library does inside what the program called of it; but that it waits for a lock is
+ * told. */
+static bool is_inside(const struct live_frame *frame, const struct live_frame *next)
+{
+    return is_of_libc(frame) && is_of_libc(next) &&
+           (frame->is_inlined || strncmp(frame->name, "__", 2) == 0) &&
+           (!is_lock(frame->name) || is_lock(next->name));
+}
+
+/* Begins a thread, or main. */
+static bool is_beginning(const struct live_frame *frame)
+{
+    return strcmp(frame->name, "_start") == 0 ||
+           (is_of_libc(frame) &&
+            (strncmp(frame->name, "__libc_start", 12) == 0 ||
+             strcmp(frame->name, "start_thread") == 0 || strncmp(frame->name, "__clone", 7) == 0 ||
+             strcmp(frame->name, "clone") == 0));
+}
+
+static void choose_frames(struct live_thread *thread)
+{
+    thread->upto = thread->count;
+    while (thread->upto > 1 && is_beginning(&thread->frames[thread->upto - 1]))
+        thread->upto--;
+    while (thread->from + 1 < thread->upto &&
+           is_inside(&thread->frames[thread->from], &thread->frames[thread->from + 1]))
+        thread->from++;
+}
+
+static void find_keys(struct live *live, struct ttp_key_map *map)
+{
+    for (size_t i = 0; i < live->count; i++) {
+        struct live_thread *thread = &live->threads[i];
+        struct ttp_hash hash = ttp_key_map_hash(map);
+        choose_frames(thread);
+        ttp_hash_word(&hash, thread->waits_for_mutex ? thread->what.address : 0);
+        ttp_hash_word(&hash, thread->owner);
+        ttp_hash_bytes(&hash, thread->cut, thread->cut != NULL ? strlen(thread->cut) : 0);
+        for (size_t k = thread->from; k < thread->upto; k++) {
+            const struct live_frame *frame = &thread->frames[k];
+            ttp_hash_bytes(&hash, frame->name, strlen(frame->name));
+            ttp_hash_bytes(&hash, frame->module, strlen(frame->module));
+            ttp_hash_word(&hash, frame->name[0] != '\0' ? frame->line : frame->offset);
         }
+        thread->key = hash.low;
     }
-    tool_output_text(out, "\n");
-    for (; i < thread->count && lines < FRAMES_SHOWN; i++, lines++) {
+}
+
+static void put_mutex_owner(const struct live *live, struct tool_output *out,
+                            const struct live_thread *thread)
+{
+    if (!thread->waits_for_mutex)
+        return;
+    tool_output_text(out, ": waits for ");
+    put_mutex(out, thread);
+    if (thread->owner == SIZE_MAX)
+        return;
+    tool_output_text(out, ", held by ");
+    put_thread_name(out, &live->threads[thread->owner]);
+}
+
+static void put_frames(struct tool_output *out, const struct live_thread *thread, size_t most)
+{
+    size_t lines = 0, i = thread->from;
+    for (; i < thread->upto && lines < most; i++, lines++) {
         size_t period, size;
         put_frame(out, &thread->frames[i]);
-        size = tool_last_repeats(i + 1, thread->count, is_equal, thread, &period);
+        size = tool_last_repeats(i + 1, thread->upto, is_equal, thread, &period);
         if (size > 0)
             tool_output_printf(out, "  (the same %zu %s, %zu more times)\n", period,
                                period == 1 ? "call" : "calls", size / period);
         i += size;
     }
-    if (i < thread->count)
-        tool_output_printf(out, "  and %zu more\n", thread->count - i);
+    if (i < thread->upto)
+        tool_output_printf(out, "  and %zu more\n", thread->upto - i);
     if (thread->cut != NULL) {
         tool_output_text(out, "  [");
         put_escaped(out, thread->cut);
@@ -188,12 +253,56 @@ static void put_thread(const struct live *live, struct tool_output *out,
     }
 }
 
+/* The threads from number `first` on that wait as that does. */
+static void put_group(struct live *live, struct tool_output *out, size_t first, size_t most)
+{
+    struct live_thread *thread = &live->threads[first];
+    struct tool_last_member *members = tool_allocate(live->count, sizeof *members);
+    size_t count = 0;
+    for (size_t i = first; i < live->count; i++) {
+        struct live_thread *other = &live->threads[i];
+        if (other->key != thread->key)
+            continue;
+        other->is_told = true;
+        members[count++] = (struct tool_last_member){other->what.tid,
+                                                     {other->what.name, strlen(other->what.name)}};
+    }
+    if (count == 1)
+        put_thread_name(out, thread);
+    else {
+        tool_output_printf(out, "%zu threads", count);
+        if (tool_last_have_one_name(members, count)) {
+            tool_output_text(out, " (");
+            put_escaped(out, thread->what.name);
+            tool_output_text(out, ")");
+        }
+        tool_output_text(out, " with equal stacks");
+    }
+    put_mutex_owner(live, out, thread);
+    tool_output_text(out, "\n");
+    if (count > 1)
+        tool_last_put_members(out, members, count, tool_terminal_columns());
+    put_frames(out, thread, most);
+    free(members);
+}
+
 static void put_text(struct live *live, struct tool_output *out)
 {
+    struct ttp_key_map groups = {0};
+    uint32_t count = 0;
     put_circles(live, out);
+    find_keys(live, &groups);
     for (size_t i = 0; i < live->count; i++) {
+        uint32_t *group = tool_map_at(&groups, live->threads[i].key, count);
+        count += *group == count;
+        live->threads[i].is_told = false;
+    }
+    tool_map_close(&groups);
+    for (size_t i = 0; i < live->count; i++) {
+        if (live->threads[i].is_told)
+            continue;
         tool_output_text(out, i > 0 ? "\n" : "");
-        put_thread(live, out, &live->threads[i]);
+        put_group(live, out, i, count > GROUPS_WHOLE ? FRAMES_BRIEF : FRAMES_SHOWN);
     }
 }
 

@@ -11,6 +11,8 @@
 #include "tools/last/last_view.h"
 
 #define FRAMES_SHOWN 40u /* innermost ones; then how many more there are */
+#define FRAMES_BRIEF 6u
+#define GROUPS_WHOLE 2u /* of more the first alone is shown with its calls */
 #define TIME_WIDTH   12
 #define INDENT_MAX   20u
 #define WORDS_BYTES  128u
@@ -103,18 +105,20 @@ static uint32_t put_repeats(struct tool_output *out, const ttape_last_thread *th
     return (uint32_t)size;
 }
 
+/* Of a pool, the first thread's are shown. */
 static void put_frames(struct tool_last *last, struct tool_output *out,
-                       const ttape_last_thread *thread)
+                       const ttape_last_thread *thread, uint32_t most, bool is_pool)
 {
     uint32_t count = thread->frame_count;
     if (count == 0 && thread->end.is_process)
         tool_output_text(out, "  no function that was recorded was open at the end\n");
     if (count == 0)
         return;
-    tool_output_printf(out, "  open %s, innermost first:\n",
-                       thread->off_since_ns != 0 ? "when it was switched off" : "at the end");
+    tool_output_printf(out, "  open %s, innermost first%s:\n",
+                       thread->off_since_ns != 0 ? "when it was switched off" : "at the end",
+                       is_pool && last->has_times ? ", with times of the first" : "");
     uint32_t i = 0, lines = 0;
-    for (; i < count && lines < FRAMES_SHOWN; i++, lines++) {
+    for (; i < count && lines < most; i++, lines++) {
         put_frame(last, out, thread, &thread->frames[count - 1 - i]);
         i += put_repeats(out, thread, i);
         put_inlined(last, out, thread, count - 1 - i);
@@ -144,15 +148,16 @@ static void put_off(struct tool_output *out, uint64_t off_ns)
 
 /* Times before the end; indented by depth, as far as these calls have different ones. */
 static void put_calls(struct tool_last *last, struct tool_output *out,
-                      const ttape_last_thread *thread)
+                      const ttape_last_thread *thread, bool is_pool)
 {
     uint32_t least = UINT32_MAX;
     for (size_t i = 0; i < thread->call_count; i++)
         least = thread->calls[i].depth < least ? thread->calls[i].depth : least;
     if (thread->call_count == 0)
         return;
-    tool_output_printf(out, "  last calls%s:\n  %*s  %*s\n", thread->has_more_calls ? "" : " (all)",
-                       TIME_WIDTH, "BEFORE END", TIME_WIDTH, "DURATION");
+    tool_output_printf(out, "  last calls%s%s:\n  %*s  %*s\n", is_pool ? " of the first" : "",
+                       thread->has_more_calls ? "" : " (all)", TIME_WIDTH, "BEFORE END", TIME_WIDTH,
+                       "DURATION");
     for (size_t i = 0; i < thread->call_count; i++) {
         const ttape_last_call *call = &thread->calls[i];
         uint32_t indent = call->depth - least < INDENT_MAX ? call->depth - least : INDENT_MAX;
@@ -185,11 +190,6 @@ static void put_words(struct tool_last *last, const ttape_last_thread *thread, u
     } else
         (void)snprintf(text, WORDS_BYTES, "%s%s%s", tool_thread_end_words(end->how),
                        has_reason ? ": " : "", has_reason ? tool_stop_words(end->number) : "");
-}
-
-static bool has_ran(const struct tool_last *last, const ttape_last_thread *thread)
-{
-    return last->ran_count != 0 && last->ran[thread - last->threads];
 }
 
 /* The process ended by a fault that no thread's handler was told of. */
@@ -232,7 +232,7 @@ static void put_fault(struct tool_last *last, struct tool_output *out,
     uint64_t number, address;
     bool has_fault = tool_last_fault(last, thread, &number, &address);
     const char *name = tool_signal_name(has_fault ? number : last->ran_signal);
-    if (!has_fault && has_ran(last, thread)) {
+    if (!has_fault && last->ran_count != 0 && last->ran[thread - last->threads]) {
         tool_output_printf(out, "  it ran when %s came", name);
         if (last->ran_count == 1)
             tool_output_text(out, ", all others waited\n");
@@ -249,6 +249,14 @@ static void put_fault(struct tool_last *last, struct tool_output *out,
     tool_output_text(out, "\n");
 }
 
+static void put_name(struct tool_output *out, ttape_string name)
+{
+    if (name.size_bytes == 0)
+        return;
+    tool_output_text(out, ", ");
+    tool_output_escaped(out, TTP_ESCAPE_TEXT, name);
+}
+
 /* "thread 7 of process 7, f: the process was killed by SIGSEGV, 3 ms after its start" */
 static void put_title(struct tool_last *last, struct tool_output *out,
                       const ttape_last_thread *thread)
@@ -260,14 +268,10 @@ static void put_title(struct tool_last *last, struct tool_output *out,
     const ttape_stream *stream = &info.stream;
     (void)ttape_reader_get_stream(last->reader, thread->stream, &info);
     (void)ttape_reader_get_process(last->reader, stream->process, &process);
-    ttape_string name = stream->name.size_bytes > 0 ? stream->name : process.name;
     size_t start = out->size_bytes;
     put_words(last, thread, stream->process, words);
     tool_output_printf(out, "thread %" PRIu64 " of process %" PRIu64, stream->tid, info.pid);
-    if (name.size_bytes > 0) {
-        tool_output_text(out, ", ");
-        tool_output_escaped(out, TTP_ESCAPE_TEXT, name);
-    }
+    put_name(out, stream->name.size_bytes > 0 ? stream->name : process.name);
     if (last->has_times && thread->end_ns >= stream->start_time_ns)
         length[tool_put_time(length, (int64_t)(thread->end_ns - stream->start_time_ns))] = '\0';
     size_t more = (thread->end.is_process ? strlen("the process ") : 0) + strlen(words) +
@@ -279,85 +283,74 @@ static void put_title(struct tool_last *last, struct tool_output *out,
                        length[0] != '\0' ? " after its start" : "");
 }
 
-static void put_thread(struct tool_last *last, struct tool_output *out,
-                       const ttape_last_thread *thread, bool is_first)
+/* "20 threads of process 7, f, with equal stacks: each ended with its process", and which. */
+static void put_pool_title(struct tool_last *last, struct tool_output *out,
+                           const struct tool_last_group *group)
 {
+    char words[WORDS_BYTES];
+    bool is_one_process = true;
+    const ttape_last_thread *thread = &last->threads[group->threads[0]];
+    struct tool_last_member *members = tool_allocate(group->count, sizeof *members);
+    ttape_stream_info first = {0}, info = {0};
+    (void)ttape_reader_get_stream(last->reader, thread->stream, &first);
+    for (uint32_t i = 0; i < group->count; i++) {
+        (void)ttape_reader_get_stream(last->reader, last->threads[group->threads[i]].stream, &info);
+        is_one_process &= info.stream.process == first.stream.process;
+        members[i] = (struct tool_last_member){info.stream.tid, info.stream.name};
+    }
+    put_words(last, thread, first.stream.process, words);
+    tool_output_printf(out, "%" PRIu32 " threads", group->count);
+    if (is_one_process)
+        tool_output_printf(out, " of process %" PRIu64, first.pid);
+    if (tool_last_have_one_name(members, group->count) && members[0].name.size_bytes > 0) {
+        put_name(out, members[0].name);
+        tool_output_text(out, ",");
+    }
+    tool_output_printf(out, " with equal stacks: each\n  %s%s\n",
+                       thread->end.is_process ? "the process " : "", words);
+    tool_last_put_members(out, members, group->count, tool_terminal_columns());
+    free(members);
+}
+
+static void put_group(struct tool_last *last, struct tool_output *out,
+                      const struct tool_last_group *group, bool is_first, bool is_brief)
+{
+    bool is_pool = group->count > 1;
     char length[40];
-    put_title(last, out, thread);
+    const ttape_last_thread *thread = &last->threads[group->threads[0]];
+    if (is_pool)
+        put_pool_title(last, out, group);
+    else
+        put_title(last, out, thread);
     if (last->has_times && thread->off_since_ns != 0) {
         length[tool_put_time(length, (int64_t)(thread->end_ns - thread->off_since_ns))] = '\0';
         tool_output_printf(out, "  recording was off for the last %s\n", length);
     }
     put_fault(last, out, thread, is_first);
-    put_frames(last, out, thread);
-    put_calls(last, out, thread);
+    put_frames(last, out, thread, is_brief ? FRAMES_BRIEF : FRAMES_SHOWN, is_pool);
+    if (!is_brief || last->is_limit_given)
+        put_calls(last, out, thread, is_pool);
 }
 
-static bool was_killed(const struct tool_last *last, const ttape_last_thread *thread)
+/* Where there are many, those behind the first are told by where they are. */
+static void put_groups(struct tool_last *last, struct tool_output *out, bool all)
 {
-    ttape_stream_info info = {0};
-    ttape_last_end end = {0};
-    if (!thread->end.is_known || !thread->end.is_process)
-        return false;
-    (void)ttape_reader_get_stream(last->reader, thread->stream, &info);
-    (void)ttape_last_get_process(last->answer, info.stream.process, &end);
-    return end.how == TTAPE_PROCESS_END_SIGNAL;
-}
-
-/* The thread that met the fault which ended its process, or alone can have; of processes one that a
- * signal ended; the thread that called exit; else the first. */
-static size_t find_ending(const struct tool_last *last)
-{
-    uint64_t number, address;
-    for (size_t i = 0; i < last->thread_count; i++)
-        if (tool_last_fault(last, &last->threads[i], &number, &address))
-            return i;
-    if (last->ran_count != 0)
-        return last->ran_latest;
-    for (size_t i = 0; i < last->thread_count; i++)
-        if (was_killed(last, &last->threads[i]))
-            return i;
-    for (size_t i = 0; i < last->thread_count; i++)
-        if (last->threads[i].end.is_known && !last->threads[i].end.is_process &&
-            last->threads[i].end.how == TTAPE_THREAD_END_CALLED)
-            return i;
-    return 0;
-}
-
-/* Threads that ran when the fault was come behind the first one. */
-static size_t *order_of(const struct tool_last *last, size_t first)
-{
-    size_t *order = tool_allocate(last->thread_count + 1u, sizeof *order), count = 0;
-    if (last->thread_count != 0)
-        order[count++] = first;
-    for (int turn = 0; turn < 2; turn++)
-        for (size_t i = 0; i < last->thread_count; i++)
-            if (i != first && has_ran(last, &last->threads[i]) == (turn == 0))
-                order[count++] = i;
-    return order;
-}
-
-static void put_threads(struct tool_last *last, struct tool_output *out, bool all)
-{
-    size_t hidden = 0, shown = 0;
-    size_t first = find_ending(last), *order = order_of(last, first);
-    for (size_t n = 0; n < last->thread_count; n++) {
-        size_t i = order[n];
-        const ttape_last_thread *thread = &last->threads[i];
-        bool is_plain = thread->end.is_known && !thread->end.is_process &&
-                        thread->end.how == TTAPE_THREAD_END_ITSELF && thread->frame_count == 0;
-        if (is_plain && !all) {
-            hidden++;
-            continue;
-        }
-        tool_output_text(out, shown != 0 ? "\n" : "");
-        put_thread(last, out, thread, shown++ == 0);
+    struct tool_last_order order = tool_last_order_of(last, all);
+    bool are_many = !all && order.group_count > GROUPS_WHOLE;
+    bool is_short = false;
+    for (uint32_t i = 0; i < order.group_count; i++) {
+        tool_output_text(out, i != 0 ? "\n" : "");
+        put_group(last, out, &order.groups[i], i == 0, are_many && i != 0);
+        is_short |= order.groups[i].count > 1 || (are_many && i != 0);
     }
-    if (hidden != 0)
-        tool_output_printf(out, "%s%zu more %s ended by %s (--all shows them)\n",
-                           shown != 0 ? "\n" : "", hidden, hidden == 1 ? "thread" : "threads",
-                           hidden == 1 ? "itself" : "themselves");
-    free(order);
+    if (order.hidden_count != 0)
+        tool_output_printf(out, "%s%" PRIu32 " more %s ended by %s (--all shows them)\n",
+                           order.group_count != 0 ? "\n" : "", order.hidden_count,
+                           order.hidden_count == 1 ? "thread" : "threads",
+                           order.hidden_count == 1 ? "itself" : "themselves");
+    if (is_short)
+        tool_output_text(out, "\n--all shows each thread by itself, with its last calls\n");
+    tool_last_order_close(&order);
     if (last->thread_count == 0)
         tool_output_text(out, "no events\n");
 }
@@ -365,6 +358,6 @@ static void put_threads(struct tool_last *last, struct tool_output *out, bool al
 void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
 {
     struct tool_folding folding = tool_folding_open(out, NAME_COLUMN);
-    put_threads(last, out, all);
+    put_groups(last, out, all);
     tool_folding_close(&folding);
 }

@@ -18,7 +18,7 @@ struct tool_last {
     const struct tool_input *input;
     const ttape_reader *reader;
     struct tool_site_names names; /* opened by the verb, in the style that was asked for */
-    bool has_times;
+    bool has_times, is_limit_given;
     uint32_t process_count, thread_count;
     ttape_last *answer;
     const ttape_last_thread *threads;
@@ -87,7 +87,33 @@ size_t tool_last_repeats(size_t at, size_t count,
                          bool (*is_equal)(const void *context, size_t a, size_t b),
                          const void *context, size_t *period);
 
-/* all: also threads that ended by themselves. */
+/* ---- last_order.c ---- */
+
+/* Threads that ended alike, and in which the same was open: by number, the first one first. */
+struct tool_last_group {
+    uint32_t *threads, count;
+};
+struct tool_last_order {
+    struct tool_last_group *groups;
+    uint32_t group_count, hidden_count; /* hidden: ended by themselves */
+    uint32_t *threads;
+};
+
+/* The thread that ended it all is in the first group. all: none is hidden, each is a group. */
+struct tool_last_order tool_last_order_of(const struct tool_last *last, bool all);
+void tool_last_order_close(struct tool_last_order *order);
+
+struct tool_last_member {
+    uint64_t tid;
+    ttape_string name;
+};
+bool tool_last_have_one_name(const struct tool_last_member *members, size_t count);
+/* A line of which threads they are, with their names where these differ; what does not fit into
+ * the columns (0: any) is counted. */
+void tool_last_put_members(struct tool_output *out, const struct tool_last_member *members,
+                           size_t count, unsigned columns);
+
+/* all: also threads that ended by themselves, and none as one of many. */
 void tool_last_text(struct tool_last *last, struct tool_output *out, bool all);
 void tool_last_json(struct tool_last *last, struct tool_output *out);
 

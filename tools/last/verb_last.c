@@ -21,6 +21,7 @@
 #include "tools/last/last_view.h"
 
 #define DEFAULT_LIMIT 10u
+#define NO_LIMIT      UINT32_MAX
 #define OUTPUT_NAME   "/last.ttape"
 
 struct options {
@@ -38,7 +39,7 @@ static const struct tool_option table[] = {
      TOOL_AT(limit)},
     TOOL_THREAD_OPTION,
     TOOL_STREAM_OPTION,
-    {"all", 'a', NULL, "also threads that ended by themselves", NULL, TOOL_AT(all)},
+    {"all", 'a', NULL, "also threads that ended by themselves, each by itself", NULL, TOOL_AT(all)},
     {"core", 0, "CORE", "a core file of it: where the fault was", NULL, TOOL_AT(core)},
     {"pid", 0, "PID", "of a process that runs, recorded or not: what it is in now", tool_parse_id,
      TOOL_AT(pid)},
@@ -84,7 +85,8 @@ static int find_last(struct tool_last *last, const struct options *options,
     ttape_last_options wanted = {.size = sizeof wanted,
                                  .streams = selection->streams,
                                  .stream_count = selection->stream_count,
-                                 .call_count = options->limit,
+                                 .call_count =
+                                     last->is_limit_given ? options->limit : DEFAULT_LIMIT,
                                  .has_no_calls = options->limit == 0,
                                  .memory_bytes = options->memory_bytes,
                                  .damage = tell_damage,
@@ -148,7 +150,8 @@ static int read_core(struct tool_last *last, const char *path)
 
 static int show_last(const struct options *options, const struct tool_input *input)
 {
-    struct tool_last last = {.input = input, .reader = input->reader};
+    struct tool_last last = {
+        .input = input, .reader = input->reader, .is_limit_given = options->limit != NO_LIMIT};
     struct tool_output out;
     struct tool_selection selection = {0};
     int status = tool_select(&selection, input, &options->choice);
@@ -231,7 +234,7 @@ int tool_verb_last(int argc, char **argv)
     int count, status;
     struct stat info;
     struct tool_input input = {.fd = -1};
-    struct options options = {.limit = DEFAULT_LIMIT};
+    struct options options = {.limit = NO_LIMIT};
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.pid.given && (count > 0 || options.pid.value > INT32_MAX))
