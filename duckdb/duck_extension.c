@@ -106,6 +106,8 @@ static bool take_tid(struct duck_question *question, duckdb_value value)
 {
     if (duckdb_is_null_value(value) || !is_whole_number(value))
         return false;
+    if (duckdb_get_int64(value) < 0 && duckdb_get_uint64(value) <= INT64_MAX)
+        return false; /* a getter whose type cannot hold the number returns its least one */
     question->tids[question->tid_count++] = duckdb_get_uint64(value);
     return true;
 }

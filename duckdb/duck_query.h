@@ -58,6 +58,11 @@ struct duck_question {
 };
 
 void duck_question_free(struct duck_question *question);
+/* Whether a pattern has a part of two stars: folders of any depth. */
+bool duck_folders_any_depth(const char *pattern);
+/* Files that such a pattern means, sorted; to be freed, each of them, too. A number of errno, with
+ * what was found until then. */
+int duck_folders_find(const char *pattern, char ***found, size_t *count);
 /* Adds what a path or pattern means. False: *err says why. */
 bool duck_question_add(struct duck_question *question, const char *path, ttape_error *err);
 /* "1s..2s", as --time of the command. */

@@ -1,4 +1,5 @@
 /* From a statement's parameters to files that are there and times that are meant. */
+#include <errno.h>
 #include <glob.h>
 #include <regex.h>
 #include <stdio.h>
@@ -62,22 +63,44 @@ static bool add_path(struct duck_question *question, const char *path, ttape_err
     return true;
 }
 
+/* Where a pattern means no files: why. */
+static bool refuse_pattern(ttape_error *err, const char *path, bool has_memory, bool is_read)
+{
+    if (!has_memory)
+        return duck_no_memory(err) == TTAPE_OK;
+    return refuse_value(err, is_read ? "no file matches" : "cannot read the folders of", path);
+}
+
+static bool add_deep(struct duck_question *question, const char *pattern, ttape_error *err)
+{
+    char **found;
+    size_t count;
+    int failure = duck_folders_find(pattern, &found, &count);
+    bool is_whole = failure == 0 && count > 0;
+    if (!is_whole)
+        (void)refuse_pattern(err, pattern, failure != ENOMEM, failure == 0);
+    for (size_t i = 0; i < count; i++) {
+        is_whole = is_whole && add_path(question, found[i], err);
+        free(found[i]);
+    }
+    free(found);
+    return is_whole;
+}
+
 bool duck_question_add(struct duck_question *question, const char *path, ttape_error *err)
 {
     struct stat about;
     glob_t found;
     if (stat(path, &about) == 0 || strpbrk(path, "*?[") == NULL)
         return add_path(question, path, err);
+    if (duck_folders_any_depth(path))
+        return add_deep(question, path, err);
     int failure = glob(path, GLOB_ERR, NULL, &found);
     bool is_whole = failure == 0;
     for (size_t i = 0; is_whole && i < found.gl_pathc; i++)
         is_whole = add_path(question, found.gl_pathv[i], err);
-    if (failure == GLOB_NOSPACE)
-        (void)duck_no_memory(err);
-    else if (failure == GLOB_NOMATCH)
-        (void)refuse_value(err, "no file matches", path);
-    else if (failure != 0)
-        (void)refuse_value(err, "cannot read the folders of", path);
+    if (failure != 0)
+        (void)refuse_pattern(err, path, failure != GLOB_NOSPACE, failure == GLOB_NOMATCH);
     globfree(&found);
     return is_whole;
 }

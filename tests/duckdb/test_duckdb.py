@@ -198,7 +198,26 @@ def many_files(session, trace):
     assert 2 * functions[0][0] == functions[0][1]
     assert session.numbers(f"SELECT count(*) FROM '{trace}'") == [(one,)]
     session.refused("SELECT count(*) FROM '.ttape'")
+    any_depth(session, copy)
     copy.unlink()
+
+
+def any_depth(session, trace):
+    """Two stars are folders of any depth, each file once; glob(3) finds but some of them."""
+    top = trace.with_name("depths")
+    (top / "a" / "b" / ".hidden").mkdir(parents=True)
+    (top / "c").mkdir()
+    (top / "c" / "link").symlink_to("../a")
+    for place in ("x", "a/x", "a/b/y", "a/b/.hidden/x", "c/x"):
+        (top / f"{place}.ttape").write_bytes(trace.read_bytes())
+    for pattern, wanted in (("**/*.ttape", "a/b/y a/x c/x x"), ("**/x.ttape", "a/x c/x x"),
+                            ("**", "a/b/y a/x c/x x"), ("**/b/**/*.ttape", "a/b/y"),
+                            ("c/link/**/*.ttape", "c/link/b/y c/link/x"),
+                            ("**/**/[xy].ttape", "a/b/y a/x c/x x"), ("*/*.ttape", "a/x c/x")):
+        files = session.rows("SELECT DISTINCT filename FROM "
+                             f"ttape_streams('{top}/{pattern}') ORDER BY ALL")
+        assert files == [(f"{top}/{name}.ttape",) for name in wanted.split()], (pattern, files)
+    assert "no file matches" in session.refused(f"FROM ttape_streams('{top}/**/z*.ttape')")
 
 
 def parquet(session, trace, folder):
@@ -297,6 +316,8 @@ def refusals(session, trace):
                              (f"'{trace}', colour := 1", "colour"),
                              (f"'{trace}', thread := 'first'", "thread is a number"),
                              (f"'{trace}', thread := [7, NULL]", "thread is a number"),
+                             (f"'{trace}', thread := -7", "thread is a number"),
+                             (f"'{trace}', thread := [7, -1::BIGINT]", "thread is a number"),
                              ("[]::VARCHAR[]", "no file is named"), ("NULL", "no file is named")):
         message = session.refused(f"SELECT * FROM ttape_calls({parameters})")
         assert said in message, (parameters, message)
