@@ -34,6 +34,15 @@ __attribute__((constructor)) static void make(void)
     (void)mmap(0, 65536, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 """
+TWICE = r"""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+__attribute__((constructor)) static void map(void)
+{
+    (void)mmap(0, 1 << 24, PROT_READ | PROT_EXEC, MAP_PRIVATE, open(getenv("TWICE"), O_RDONLY), 0);
+}
+"""
 ELSEWHERE = ("most of its code is in '", "compiles while it runs is in no file")
 PROGRAM = r"""
 #include <unistd.h>
@@ -224,15 +233,17 @@ def check_filters(program):
     assert set(found) - {"(the recorder)"} == {"leaf"}, found
 
 
-def plan(program, *options):
+def plan(program, *options, **environment):
     """The functions that would be patched, by module."""
-    process = subprocess.Popen([program], stdin=subprocess.PIPE)
+    process = subprocess.Popen([program], stdin=subprocess.PIPE, env={**os.environ, **environment})
     done = subprocess.run([COMMAND, "attach", "--plan", "--json", *options, str(process.pid)],
                           check=True, capture_output=True, text=True)
     process.stdin.close()
     assert process.wait(timeout=60) == 0
+    modules = json.loads(done.stdout)["modules"]
+    assert len({module["module"] for module in modules}) == len(modules), modules
     return {Path(module["module"]).name: {one["name"] for one in module["functions"]}
-            for module in json.loads(done.stdout)["modules"]}
+            for module in modules}
 
 
 def check_plans(program, library):
@@ -240,6 +251,11 @@ def check_plans(program, library):
     assert "leaf" in planned.pop(library) and {"main", "work", "other"} <= planned["p"], planned
     assert plan(program, "-F", "^leaf$") == {"p": set(), library: {"leaf"}}
     assert set(plan(program, "--module", "/libc[.]so")) == {"libc.so.6"}
+    (WORK / "twice.c").write_text(TWICE)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "twice.so", "twice.c"], check=True, cwd=WORK)
+    planned = plan(program, "-F", "^leaf$", LD_PRELOAD=str(WORK / "twice.so"),
+                   TWICE=str(WORK / library))
+    assert planned == {"p": set(), library: {"leaf"}}, planned
 
 
 def check_plan_folders(program):

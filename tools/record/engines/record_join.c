@@ -257,7 +257,15 @@ static void add_library(struct tool_record_join *join, struct tool_record_patch 
         tool_message("functions of '%s' are not recorded: %s", path, why);
 }
 
-/* The executable, and what else is mapped with code. */
+static bool is_listed(char *const *paths, const char *path)
+{
+    for (; paths != NULL && *paths != NULL; paths++)
+        if (strcmp(*paths, path) == 0)
+            return true;
+    return false;
+}
+
+/* The executable, and what else is mapped with code, once each. */
 static char **find_loaded(uint32_t pid, const char *executable)
 {
     char name[NAME_BYTES], line[PATH_MAX + 256];
@@ -270,7 +278,7 @@ static char **find_loaded(uint32_t pid, const char *executable)
         const char *path = strchr(line, '/'), *rights = strchr(line, ' ');
         line[strcspn(line, "\n")] = '\0';
         if (path == NULL || rights == NULL || strncmp(rights, " r-xp", 5) != 0 ||
-            strcmp(path, found[count - 1]) == 0 || strcmp(path, executable) == 0)
+            is_listed(found, path))
             continue;
         tool_grow((void **)&found, &capacity, count + 2, sizeof *found);
         found[count++] = tool_copy_text(path, strlen(path));
@@ -421,10 +429,8 @@ struct tool_record_joined *tool_record_join_module(const struct tool_record_join
 void tool_record_join_later(struct tool_record_join *join, struct tool_record_patch *patch,
                             const char *path)
 {
-    for (char **loaded = patch->loaded; loaded != NULL && *loaded != NULL; loaded++)
-        if (strcmp(*loaded, path) == 0)
-            return;
-    if (tool_record_join_module(join, path) == NULL && is_own(patch, path))
+    if (!is_listed(patch->loaded, path) && tool_record_join_module(join, path) == NULL &&
+        is_own(patch, path))
         add_library(join, patch, NULL, path);
 }
 
