@@ -83,23 +83,13 @@ static void note_seen(struct ttp_attach *a, const struct ttp_traced_modules *now
     }
 }
 
-static const void *give_no_rows(void *context, const char *module_path, size_t *size_bytes)
-{
-    (void)context;
-    (void)module_path;
-    (void)size_bytes;
-    return NULL;
-}
-
 /* Modules as they are mapped now; with plans of their system calls, where those are recorded. */
 static void look_at_modules(struct ttp_attach *a, struct ttp_traced_modules *now, bool has_plans)
 {
-    struct ttp_traced_plans none = {0};
-    bool has_calls = has_plans && a->targets.chosen_calls != NULL && a->options.rows != NULL;
-    const ttape_trace_options how = {.plan = has_calls ? a->options.rows : give_no_rows,
+    bool has_calls = has_plans && a->targets.chosen_calls != NULL;
+    const ttape_trace_options how = {.plan = has_calls ? a->options.rows : NULL,
                                      .context = a->options.context};
-    ttp_modules_read(now, has_calls ? &a->plans : &none, a->options.pid, &how);
-    ttp_plans_free(&none);
+    ttp_modules_read(now, &a->plans, ttp_living_task(a->options.pid), &how);
 }
 
 /* False: no memory. */

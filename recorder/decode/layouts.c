@@ -281,8 +281,8 @@ static bool overlaps(const struct ttp_growing *list, const ttape_module *module)
 
 /* One line of /proc/PID/maps: mappings of one file that lie together are one module. Only where
  * nothing is known to be is its file looked at: the rest is left out in the end. */
-static ttape_status take_mapping(struct ttp_encode *e, struct ttp_image *image, char *line,
-                                 ttape_error *err)
+static ttape_status take_mapping(struct ttp_encode *e, struct ttp_image *image, uint32_t task,
+                                 char *line, ttape_error *err)
 {
     struct ttp_mapping m;
     if (!ttp_mapping_parse(line, &m) || m.path[0] != '/')
@@ -298,7 +298,7 @@ static ttape_status take_mapping(struct ttp_encode *e, struct ttp_image *image, 
     uint8_t id[TTP_BUILD_ID_BYTES];
     ttape_module module = {.start = m.start, .end = m.end, .path = path};
     if (!overlaps(&ttp_layout_at(e, image->layout)->modules, &module))
-        module.build_id = (ttape_string){(const char *)id, ttp_build_id_read(image->pid, &m, id)};
+        module.build_id = (ttape_string){(const char *)id, ttp_build_id_read(task, &m, id)};
     return ttp_modules_add(e, &image->incoming, &module, err);
 }
 
@@ -328,14 +328,15 @@ ttape_status ttp_modules_scan(struct ttp_encode *e, struct ttp_image *image, tta
     if (image->scanned_ms != 0 && now - image->scanned_ms < SCAN_PAUSE_MS)
         return TTAPE_OK;
     image->scanned_ms = now;
-    (void)snprintf(path, sizeof path, "/proc/%u/maps", image->pid);
+    uint32_t task = ttp_mapped_task(image->pid);
+    (void)snprintf(path, sizeof path, "/proc/%u/maps", task);
     FILE *maps = fopen(path, "re");
     if (maps == NULL)
         return TTAPE_OK;
     struct ttp_growing told = image->incoming;
     image->incoming = (struct ttp_growing){0};
     while (status == TTAPE_OK && getline(&line, &capacity, maps) > 0)
-        status = take_mapping(e, image, line, err);
+        status = take_mapping(e, image, task, line, err);
     free(line);
     (void)fclose(maps);
     if (status == TTAPE_OK)

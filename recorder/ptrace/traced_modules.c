@@ -177,7 +177,7 @@ void ttp_modules_read(struct ttp_traced_modules *modules, struct ttp_traced_plan
         (void)fclose(file);
     for (size_t i = 0; i < modules->count; i++) {
         struct ttp_traced_module *module = &modules->modules[i];
-        if (module->code_end == 0)
+        if (module->code_end == 0 || options->plan == NULL)
             continue;
         module->plan = find_plan(plans, module, options);
         if (module->plan != NULL)

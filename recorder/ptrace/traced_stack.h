@@ -42,7 +42,7 @@ struct ttp_traced_plans {
 /* The array with room for one more item, maybe elsewhere; NULL: no memory, and it is as it was. */
 void *ttp_traced_grow(void *items, size_t count, size_t *capacity, size_t item_bytes);
 
-/* As the kernel has them now. */
+/* Modules are as the kernel has them now; where the options have no plans, none is looked for. */
 void ttp_modules_read(struct ttp_traced_modules *modules, struct ttp_traced_plans *plans,
                       uint32_t pid, const ttape_trace_options *options);
 bool ttp_modules_have(const struct ttp_traced_modules *modules, const char *path);

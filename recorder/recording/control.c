@@ -40,7 +40,7 @@ struct ttape_control {
     size_t map_bytes;
     dev_t device;
     ino_t inode;
-    uint32_t pid;
+    uint32_t pid, task;                     /* by which /proc shows its memory */
     uint32_t capacity, clock, recorder_pid; /* as the head said, once: programs can write there */
     char names[TTP_ARENA_NAMES_BYTES + 1];  /* files of the last snapshot, each ended by a zero */
     size_t names_bytes;
@@ -87,20 +87,20 @@ static ttape_status fail_open(uint32_t pid, ttape_error *err)
     return status;
 }
 
-/* The mapped file itself: by its name, as seen from here or from the process; where it has none any
+/* The mapped file itself: by its name, as seen from here or from the task; where it has none any
  * more, by the mapping. What is opened must be what is mapped. */
-static int open_mapped(const struct candidate *c, uint32_t pid)
+static int open_mapped(const struct candidate *c, uint32_t task)
 {
     const struct ttp_mapping *m = &c->mapping;
     char *names[2] = {NULL, NULL};
     int fd = -1, flags = O_RDWR | O_CLOEXEC | O_NONBLOCK;
     if (c->is_deleted) {
-        if (asprintf(&names[0], "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
+        if (asprintf(&names[0], "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, task, m->start,
                      m->end) < 0)
             return -1;
     } else {
         names[0] = strdup(m->path);
-        if (asprintf(&names[1], "/proc/%" PRIu32 "/root%s", pid, m->path) < 0)
+        if (asprintf(&names[1], "/proc/%" PRIu32 "/root%s", task, m->path) < 0)
             names[1] = NULL;
         flags |= O_NOFOLLOW;
     }
@@ -177,7 +177,7 @@ static ttape_status map(ttape_control *c, int fd, ttape_error *err)
 
 static ttape_status try_candidate(ttape_control *c, const struct candidate *found, ttape_error *err)
 {
-    int fd = open_mapped(found, c->pid);
+    int fd = open_mapped(found, c->task);
     if (fd < 0) {
         int code = errno;
         ttape_status status = ttp_status_of(code);
@@ -237,7 +237,8 @@ static ttape_status open_of(ttape_control **out, uint32_t pid, ttape_error *err)
 {
     char path[32];
     *out = NULL;
-    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
+    uint32_t task = ttp_mapped_task(pid);
+    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", task);
     FILE *maps = fopen(path, "re");
     if (maps == NULL)
         return fail_open(pid, err);
@@ -247,6 +248,7 @@ static ttape_status open_of(ttape_control **out, uint32_t pid, ttape_error *err)
         return ttp_fail_memory(err);
     }
     c->pid = pid;
+    c->task = task;
     ttape_status status = find_arena(c, maps, err);
     (void)fclose(maps);
     if (status != TTAPE_OK) {

@@ -1,5 +1,6 @@
 #include "recorder/state/proc_maps.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -39,6 +40,33 @@ bool ttp_mapping_parse(char *line, struct ttp_mapping *m)
 bool ttp_mapping_is_of(const struct ttp_mapping *m, dev_t device, ino_t inode)
 {
     return inode == m->inode && major(device) == m->major && minor(device) == m->minor;
+}
+
+static bool shows_memory(uint32_t task)
+{
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", task);
+    FILE *maps = fopen(path, "re");
+    bool is_shown = maps != NULL && fgetc(maps) != EOF;
+    if (maps != NULL)
+        (void)fclose(maps);
+    return is_shown;
+}
+
+uint32_t ttp_mapped_task(uint32_t pid)
+{
+    char path[32];
+    uint32_t found = shows_memory(pid) ? pid : 0;
+    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", pid);
+    DIR *folder = found != 0 ? NULL : opendir(path);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        uint32_t task = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        if (found == 0 && task != 0 && task != pid && shows_memory(task))
+            found = task;
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    return found != 0 ? found : pid;
 }
 
 int ttp_process_maps(const char *process, dev_t device, ino_t inode)

@@ -18,6 +18,10 @@ bool ttp_mapping_parse(char *line, struct ttp_mapping *m);
 
 bool ttp_mapping_is_of(const struct ttp_mapping *m, dev_t device, ino_t inode);
 
+/* The thread by which /proc shows the memory of the process: its first one, or another one where
+ * that has ended. */
+uint32_t ttp_mapped_task(uint32_t pid);
+
 /* Whether the process (by its name in /proc) has the file mapped: 1 or 0; -1 with errno where that
  * cannot be read. */
 int ttp_process_maps(const char *process, dev_t device, ino_t inode);

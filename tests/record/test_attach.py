@@ -463,45 +463,55 @@ def test_storms(checks, work):
     checks.equal(program.end(), (0, "right\n", ""), "storms: its answers")
 
 
-LEAVES = """#include <pthread.h>
+LEAVES = """#include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
-int f(int n) { volatile int m[4]; m[0] = n; return m[0] + 1; }
-static void *serve(void *unused) {
-    char byte[2];
-    while (read(0, byte, 1) == 1) { byte[1] = f(byte[0]); if (write(1, byte + 1, 1) != 1) break; }
-    return unused;
+__attribute__((noinline)) int f(int n) { volatile int m[4]; m[0] = n; return m[0] + 1; }
+static void *serve(void *path) {
+    int (*g)(int) = NULL;
+    for (char byte; read(0, &byte, 1) == 1;) {
+        if (byte == 'l') g = (int (*)(int))dlsym(dlopen(path, RTLD_NOW), "g");
+        byte = f(g == NULL ? 'x' : g('x'));
+        if (write(1, &byte, 1) != 1) break;
+    }
+    return path;
 }
 int main(int count, char **words) {
-    pthread_t one;
-    int end = atoi(words[count - 1]);
-    if (pthread_create(&one, NULL, serve, NULL) != 0 || read(end, &one, 1) != 0) return 1;
+    pthread_t one; int end = atoi(words[count - 1]);
+    if (pthread_create(&one, NULL, serve, words[1]) != 0 || read(end, &one, 1) != 0) return 1;
     pthread_exit(NULL);
 }
 """
 
 
 def test_first_thread(checks, work):
-    """The first thread ends, and the process goes on."""
+    """The first thread ends, and the process goes on; a library that comes then is recorded."""
     (work / "leaves.c").write_text(LEAVES)
+    (work / "l.c").write_text("int g(int n) { volatile int m[4]; m[0] = n; return m[0]; }")
     path = setting.build(str(work / "leaves.c"), flags=("-O1", "-pthread"), log=False, hooks=False)
     end, start = os.pipe()
-    program = Asked(path, str(end), ready=b"", answer=b"y", pass_fds=(end,))
+    program = Asked(path, library_of("lib-l.so", work / "l.c"), str(end), ready=b"", answer=b"y",
+                    pass_fds=(end,))
     os.close(end)
     process, ask = program.process, program.ask
     until("its second thread", lambda: ask() and len(os.listdir(f"/proc/{process.pid}/task")) == 2)
     # /proc shows nothing more by its first thread
     program.pid = max(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
     before = program.state()
-    attached = recorder(process.pid, work / "leaves.ttape")
+    attached = recorder(process.pid, work / "left.ttape", "--module", "/leaves|/lib-l", most="64G")
     until("a recording", lambda: all(ask() for _ in range(EVENTS)) and has_events(attached))
     os.close(start)
-    status = Path(f"/proc/{process.pid}/status")
-    until("its end", lambda: "State:\tZ" in status.read_text(encoding="utf-8"))
-    checks.that(ask(), "it goes on without its first thread")
+    until("its end", lambda: process_state.number(process.pid, "State") == "Z")
+    checks.that(ask(b"l") and count_events(process.pid), "it goes on without its first thread")
+    until("jumps in the library", lambda: not ask() or any(
+        "lib-l" in path for path in process_state.changed_code(program.pid)))
+    checks.that(all(ask() for _ in range(EVENTS)), "it goes on with the library")
     attached.send_signal(signal.SIGINT)
     said = attached.communicate(timeout=GIVE_UP)[1]
     checks.that(attached.returncode in (0, 3) and "is as it was" in said, f"leaves: {said}")
+    told = setting.tracetape("report", "--json", "-F", "^g$", work / "left.ttape")
+    checks.equal((told.status, told.out.count(b'"name": "g"')), (0, 1), f"its calls: {told}")
     checks.equal((program.state(), ask()), (before, True), "without its first thread: afterwards")
     checks.equal(program.end(), (b"", 0), "without its first thread: its end")
 
