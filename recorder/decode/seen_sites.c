@@ -342,7 +342,9 @@ ttape_status ttp_target_name(struct ttp_encode *e, struct ttp_thread *thread, ui
             return TTAPE_OK;
         TTP_TRY(find_or_add(e, thread, TTAPE_SITE_TARGET, address, &index, err));
     }
-    return seen_at(e, thread, index)->symbol == NULL ? define_one(e, thread, index, err) : TTAPE_OK;
+    const struct ttp_site_seen *seen = seen_at(e, thread, index);
+    bool is_asked = seen->id != TTAPE_NONE || seen->symbol != NULL; /* or shared, or without one */
+    return is_asked ? TTAPE_OK : define_one(e, thread, index, err);
 }
 
 /* A site takes the choice of the same function elsewhere, as when it was first seen. */
