@@ -229,7 +229,7 @@ static inline uint64_t ttp_record_payload(uint64_t record)
     return record >> TTP_EXTENSION_PAYLOAD_SHIFT;
 }
 
-/* The thread's, or process's: not that it says so itself, before more comes. */
+/* Whether it ends the thread, or process: not that it says so itself, before more comes. */
 static inline bool ttp_record_is_end(uint64_t record)
 {
     return ttp_record_tag(record) == TTP_TAG_EXTENSION && ttp_record_type(record) == TTP_EXT_END &&

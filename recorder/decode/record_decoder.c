@@ -303,7 +303,7 @@ uint32_t ttp_decode_values(struct ttp_encode *e, const uint8_t *at, const uint8_
     return (uint32_t)e->values.count;
 }
 
-/* Only where values have names: system calls show their own as the kernel takes them. */
+/* Only values with names have targets: system calls show their own as the kernel takes them. */
 static ttape_status name_targets(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
 {
     const ttape_value *values = e->values.data;

@@ -26,7 +26,7 @@ static bool is_within(const struct ttp_agent_range *range, uint64_t address)
     return address - range->low < range->high - range->low;
 }
 
-/* Of this thread, or a page where it is; 0: not there. */
+/* It ends with this thread's stack, or with the page where the thread is; 0: not there. */
 static uint64_t end_on_stack(uint64_t from)
 {
     const struct ttp_call_texts *texts = ttp_thread.call_texts;
@@ -70,11 +70,6 @@ uint32_t ttp_call_bytes_read(uint8_t *into, uint64_t from, uint32_t count)
     for (uint32_t i = 0; i < room; i++)
         into[i] = bytes[i];
     return room;
-}
-
-bool ttp_call_word_read(uintptr_t at, uint64_t *word)
-{
-    return ttp_call_bytes_read((uint8_t *)word, at, sizeof(*word)) == sizeof(*word);
 }
 
 /* Counters are the kernel's. */

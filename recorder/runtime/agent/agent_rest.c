@@ -127,20 +127,18 @@ bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp)
     return false;
 }
 
-/* The rows of a library's functions, where they are called only; NULL: it is none such, or its row
- * is another module's, which has jumped here. */
-static const struct ttp_values_head *called_values(uintptr_t function, uintptr_t sp)
+/* Whether this is a function of a library of which only calls are recorded, and has a row of values
+ * there: not in another module, which has jumped here. */
+static bool has_called_values(uintptr_t function, uintptr_t sp)
 {
     const struct ttp_probe_data *data = ttp_probe_data_of(sp);
     return data->enter == (uintptr_t)ttp_library_enter_entry &&
-                   function - data->module_start < data->module_bytes
-               ? data->values
-               : NULL;
+           function - data->module_start < data->module_bytes && data->values != NULL;
 }
 
 void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    if (called_values(function, sp) != NULL)
+    if (has_called_values(function, sp))
         ttp_probe_enter_valued(function, call_site, sp);
     else
         ttp_probe_enter(function, call_site, sp);
@@ -148,7 +146,7 @@ void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t
 
 void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    if (called_values(function, sp) != NULL)
+    if (has_called_values(function, sp))
         ttp_probe_exit_valued(function, call_site, sp);
     else
         ttp_probe_exit(function, call_site, sp);

@@ -148,7 +148,7 @@ static struct ttp_thread_state *begin_slot(struct ttp_agent_slot *slot, uint32_t
     return slot->state;
 }
 
-/* Once: how many they are is said at the end. */
+/* Each child counts once: how many they are is said at the end. */
 static void count_child(void)
 {
     if (ttp_agent_wiped.is_counted == 0 &&

@@ -35,7 +35,7 @@ static const struct ttp_probe_data *data_of(const struct ttp_agent_area *area, u
     return kind == TABLE_KIND ? data : NULL;
 }
 
-/* That of a system call's stub, where threads wait; NULL: it is none. */
+/* Threads wait in stubs of system calls, which have a table, too; NULL: it is no such stub. */
 static const uint8_t *find_of_call(uint64_t code)
 {
     const struct ttp_agent_module *modules = ttp_agent_shared.modules;

@@ -15,8 +15,8 @@ static inline bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_M
 
 /* -- beside the hot path: other clocks, and where calls may be left out -- */
 
-/* Below the innermost frame, and not far. None is inlined there: what has the same stack pointer is
- * over, or has jumped to this one. */
+/* Whether it is below the innermost frame, and not far. None is inlined there: what has the same
+ * stack pointer is over, or has jumped to this one. */
 static inline bool fits_probe(const struct ttp_runtime_frame *top,
                               const struct ttp_thread_page *page, uintptr_t sp)
 {

@@ -154,11 +154,6 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     values->texts = texts;
 }
 
-bool ttp_call_word_read(uintptr_t at, uint64_t *word)
-{
-    return ttp_call_bytes_read((uint8_t *)word, at, sizeof(*word)) == sizeof(*word);
-}
-
 /* Values of what the call has filled, in the order of its arguments: none is left out that another
  * one follows. */
 static void read_filled(struct ttp_call_texts *texts, struct ttp_call_values *values,

@@ -15,11 +15,10 @@
 #define RESULT_BYTES 32u /* the record, the message's head, and nine bytes in two records */
 /* What nearly all calls go through, in one piece; what few need is apart (APART), so that it takes
  * no registers from it. */
-#define INTO_CALLER      static inline __attribute__((always_inline))
-#define APART            static __attribute__((noinline))
-#define RESULT_DATA_MASK 0xFFFFFFFFFFFFFFull
-#define MORE_VALUES      (TTP_CALLS_ARGUMENTS | TTP_CALLS_LINES | TTP_CALLS_COUNTED)
-#define SHARING          (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)
+#define INTO_CALLER static inline __attribute__((always_inline))
+#define APART       static __attribute__((noinline))
+#define MORE_VALUES (TTP_CALLS_ARGUMENTS | TTP_CALLS_LINES | TTP_CALLS_COUNTED)
+#define SHARING     (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)
 
 static bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
 
@@ -84,7 +83,7 @@ static bool write_result(const struct ttp_thread_page *page, uintptr_t key, uint
     }
     uint64_t *place = (uint64_t *)at;
     ttp_store(place, ttp_record_call(TTP_TAG_EXIT, time, key));
-    ttp_store(place + 2, ttp_record_data((result << 8 | TTAPE_VALUE_SIGNED) & RESULT_DATA_MASK));
+    ttp_store(place + 2, ttp_record_data(result << 8 | TTAPE_VALUE_SIGNED));
     ttp_store(place + 3, ttp_record_data(result >> 48));
     ttp_store(place + 1,
               ttp_record_extension(TTP_EXT_MESSAGE, time, (uint64_t)TTP_MESSAGE_VALUES << 24 | 9));

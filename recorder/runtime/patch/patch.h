@@ -128,8 +128,8 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
 void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
                            uintptr_t sp);
 
-/* values/value_texts.c. For one use, which user_sp 0 ends; NULL: there are none, or they are in
- * use. */
+/* values/value_texts.c: the thread has them for one use, which user_sp 0 ends; NULL: there are
+ * none, or they are in use. */
 struct ttp_call_texts *ttp_texts_take(uintptr_t sp);
 /* Of those values whose bits are set, which are addresses of strings. */
 void ttp_call_texts_strings(struct ttp_call_values *values, uint32_t strings, uintptr_t sp);

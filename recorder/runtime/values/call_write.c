@@ -5,8 +5,6 @@
 #include "recorder/runtime/hot.h"
 #include "recorder/runtime/patch/patch.h"
 
-#define DATA_MASK 0xFFFFFFFFFFFFFFull
-
 struct putting {
     uint64_t *place, word;
     uint32_t count;
@@ -28,11 +26,12 @@ static void put_byte(struct putting *p, uint8_t byte)
         put_record(p, 0, 0);
 }
 
-/* Of 4 or 8 bytes: what fits into the record that was begun, and the rest. */
+/* A number has 4 or 8 bytes: what fits into the record that was begun, and the rest. A record drops
+ * what is above its bytes. */
 static void put_number(struct putting *p, uint64_t number, uint32_t bytes)
 {
     uint32_t room = TTP_DATA_BYTES - p->count;
-    p->word |= number << 8 * p->count & DATA_MASK;
+    p->word |= number << 8 * p->count;
     p->count += bytes;
     if (bytes < room)
         return;

@@ -36,6 +36,11 @@ void ttp_call_texts_done(struct ttp_call_values *values)
     values->texts->user_sp = 0;
 }
 
+bool ttp_call_word_read(uintptr_t at, uint64_t *word)
+{
+    return ttp_call_bytes_read((uint8_t *)word, at, sizeof(*word)) == sizeof(*word);
+}
+
 uint32_t ttp_call_text_length(const uint8_t *text, uint32_t count)
 {
     uint32_t length = 0;
