@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/asserts.h"
+#include "tools/calls/callers/caller_names.h"
 #include "tools/command/output.h"
 #include "tools/io/table.h"
 
@@ -56,6 +57,9 @@ START_TEST(a_name_keeps_its_end)
     shows("a_long_space::within::another_one::of_four::last_name",
           "...of_four::last_name           x");
     shows("space::a_function_whose_name_does_not_fit", "...a_function_whose_name_do...  x");
+    shows("libsomething-of-many-words.so.0+0xfc7f0", "...-of-many-words.so.0+0xfc7f0  x");
+    shows("libsomething-of-many-words.so.0+0xfc7f0 < of_main", "...any-words.so.0+0xfc7f0 <...  x");
+    shows("libsomething-of-many-words.so.0+0xfc7f0 < f", "...any-words.so.0+0xfc7f0 < f   x");
     shows("std::vector<a::b, c::d, e::f>::at", "...at                           x");
 }
 END_TEST
@@ -108,7 +112,88 @@ START_TEST(others_keep_their_beginning)
 {
     shows("  [shorter: a::b::c x 9, c::d::e x 5]", "  [shorter: a::b::c x 9, c:...  x");
     shows("a_function_whose_name_does_not_fit", "a_function_whose_name_does_...  x");
-    shows("one::function < of::another < of::a::third", "one::function < of::another...  x");
+}
+END_TEST
+
+/* Whole names, and how many there are behind them. */
+START_TEST(callers_are_counted)
+{
+    shows("one::function < of::another < of::a::third", "one::function and 2 more        x");
+    shows("(3 as above) < six < e < f < g < h", "(3 as above) < six and 4 more   x");
+    shows("(3 as above) < seventeen < of < f", "(3 as above) < seventeen < ...  x");
+    shows("a < b < c < d < e < f < g < h < i < j < k", "a < b < c < d < e and 6 more    x");
+    shows("a < b x 9 < c < d < of_all < main_ and 94 more", "a < b x 9 < c < d and 96 more   x");
+    shows("a_function_of_twenty < another < main", "a_function_of_twenty < anot...  x");
+    shows("a_function_of_twenty and 12345 more", "a_function_of_twenty and 12...  x");
+    shows("one operand < another operand of it", "one operand and 1 more          x");
+}
+END_TEST
+
+START_TEST(a_narrow_column_has_a_part_of_the_second_name)
+{
+    const struct tool_column columns[] = {{.title = "N", .is_text = true, .gives_way = true}};
+    static const char *const wanted[][2] = {{"open < read_settings < main", "open < read_s..."},
+                                            {"a < b < c < d < e < f", "a < b and 4 more"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct tool_table table;
+        struct tool_output out;
+        tool_output_open(&out, -1);
+        tool_table_open(&table, columns, 1);
+        tool_table_text(&table, TOOL_PLAIN, wanted[i][0]);
+        tool_table_print(&table, &out, 16, false);
+        tool_output_bytes(&out, "", 1);
+        const char *line = strchr(out.data, '\n') + 1;
+        ck_assert_uint_eq(strcspn(line, "\n"), strlen(wanted[i][1]));
+        ck_assert(memcmp(line, wanted[i][1], strlen(wanted[i][1])) == 0);
+        tool_table_close(&table);
+        free(out.data);
+    }
+}
+END_TEST
+
+/* Names are letters. */
+static void add_callers(struct tool_callers *callers, const char *letters)
+{
+    tool_callers_open(callers);
+    for (const char *at = letters; *at != '\0'; at++)
+        tool_callers_add(callers, (char[]){*at, '\0'});
+}
+
+static void tells(const char *above, const char *callers, size_t columns, const char *wanted)
+{
+    struct tool_callers of[2];
+    struct tool_output text;
+    tool_output_open(&text, -1);
+    add_callers(&of[0], above);
+    add_callers(&of[1], callers);
+    tool_callers_put_below(&of[1], &of[0], columns, &text);
+    tool_output_bytes(&text, "", 1);
+    ck_assert_str_eq(text.data, wanted);
+    tool_callers_close(&of[0]);
+    tool_callers_close(&of[1]);
+    free(text.data);
+}
+
+START_TEST(recursion_is_told_in_a_few_words)
+{
+    tells("", "abbbbbc", 99, "a < b x 5 < c");
+    tells("", "abcbcbcbcbcd", 99, "a < b < c < (these 2 4 more times) < d");
+    tells("", "abbbc", 99, "a < b < b < b < c"); /* three are not many */
+    tells("", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", SIZE_MAX,
+          "a < b < c < d < e < f < g < h < i < j < k < l < m < n < o < p < q < r < s < t < u < "
+          "v < w < x < y < z < A < B < C < D < E < F < G < H < I < J < K < L < M < N < O < P < "
+          "Q < R < S < T < U < V < W < X < Y < Z < 0 < 1 < 2 < 3 < 4 < 5 < 6 < 7 and 2 more");
+}
+END_TEST
+
+START_TEST(rows_differ_where_they_are_cut)
+{
+    tells("abcd", "abce", 4, "(3 as above) < e");
+    tells("abcd", "abce", 99, "a < b < c < e"); /* it fits */
+    tells("abcd", "ab", 1, "a < b");
+    tells("abcd", "abcd", 4, "(3 as above) < d");
+    tells("ab", "abcd", 4, "(2 as above) < c < d");
+    tells("abcd", "axyz", 4, "a < x < y < z");
 }
 END_TEST
 
@@ -132,6 +217,10 @@ int main(void)
     tcase_add_test(tests, a_path_keeps_its_end);
     tcase_add_test(tests, a_name_in_a_tree_keeps_its_place);
     tcase_add_test(tests, others_keep_their_beginning);
+    tcase_add_test(tests, callers_are_counted);
+    tcase_add_test(tests, a_narrow_column_has_a_part_of_the_second_name);
+    tcase_add_test(tests, recursion_is_told_in_a_few_words);
+    tcase_add_test(tests, rows_differ_where_they_are_cut);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/time_sum.h"
+#include "tools/calls/callers/caller_names.h"
 #include "tools/command/pager.h"
 #include "tools/command/wrap.h"
 #include "tools/diff/diff_view.h"
@@ -11,39 +12,26 @@
 
 #define LEAST_PATH 40u /* columns: a function, and who called it */
 
-#define PATH_NAMES 64u /* of a call path, innermost first */
-
-struct text {
-    char *data;
-    size_t size_bytes, capacity;
-};
-
-static void put_text(struct text *to, const char *from)
-{
-    size_t size = strlen(from);
-    tool_grow((void **)&to->data, &to->capacity, to->size_bytes + size + 1, 1);
-    memcpy(to->data + to->size_bytes, from, size + 1);
-    to->size_bytes += size;
-}
-
 /* ---- rows ---- */
 
 /* A function, or "function < caller < its caller": where a terminal cuts, the root is lost. */
 static void put_subject(struct tool_diff *diff, const ttape_diff_rows *rows, uint32_t number,
-                        struct text *into)
+                        struct tool_table *table)
 {
+    struct tool_callers callers;
+    struct tool_output text;
     const ttape_diff_row *row = &rows->rows[number];
-    into->size_bytes = 0;
-    put_text(into, tool_diff_name(diff, row->key));
-    for (unsigned i = 1; row->parent != TTAPE_NONE; i++) {
+    tool_callers_open(&callers);
+    tool_output_open(&text, -1);
+    tool_callers_add(&callers, tool_diff_name(diff, row->key));
+    while (row->parent != TTAPE_NONE) {
         row = &rows->rows[row->parent];
-        put_text(into, " < ");
-        if (i == PATH_NAMES) {
-            put_text(into, "...");
-            return;
-        }
-        put_text(into, tool_diff_name(diff, row->key));
+        tool_callers_add(&callers, tool_diff_name(diff, row->key));
     }
+    tool_callers_put(&callers, &text);
+    tool_table_bytes(table, TOOL_PLAIN, text.data, text.size_bytes);
+    tool_callers_close(&callers);
+    free(text.data);
 }
 
 static void put_change(struct tool_table *table, enum tool_tone tone, int64_t change_ns)
@@ -76,7 +64,7 @@ static void put_side_calls(struct tool_table *table, const ttape_diff_side *side
 }
 
 static void put_row(struct tool_diff *diff, const ttape_diff_rows *rows, uint32_t number,
-                    struct tool_table *table, struct text *scratch)
+                    struct tool_table *table)
 {
     static const char *const marks[] = {"", "", "new", "gone"};
     const ttape_diff_row *row = &rows->rows[number];
@@ -93,8 +81,7 @@ static void put_row(struct tool_diff *diff, const ttape_diff_rows *rows, uint32_
     put_side_calls(table, a, TOOL_PLAIN);
     put_side_calls(table, b, a->calls != b->calls ? TOOL_WARM : TOOL_PLAIN);
     tool_table_text(table, tone, marks[row->state]);
-    put_subject(diff, rows, number, scratch);
-    tool_table_bytes(table, TOOL_PLAIN, scratch->data, scratch->size_bytes);
+    put_subject(diff, rows, number, table);
 }
 
 static size_t choose_columns(const struct tool_diff *diff, bool of_paths,
@@ -146,7 +133,6 @@ void tool_diff_print_rows(struct tool_diff *diff, const ttape_diff_rows *rows, b
 {
     struct tool_column columns[9];
     struct tool_table table;
-    struct text scratch = {0};
     size_t column_count = choose_columns(diff, of_paths, columns), shown = rows->order_count;
     shown = shown < limit ? shown : (size_t)limit;
     struct tool_folding folding = tool_folding_open(out, 0);
@@ -163,7 +149,7 @@ void tool_diff_print_rows(struct tool_diff *diff, const ttape_diff_rows *rows, b
     if (shown > 0) {
         tool_table_open(&table, columns, column_count);
         for (size_t i = 0; i < shown; i++)
-            put_row(diff, rows, rows->order[i], &table, &scratch);
+            put_row(diff, rows, rows->order[i], &table);
         unsigned width = tool_table_width(&table, tool_diff_is_shortened(diff));
         if (of_paths && !table.keeps_all)
             table.least = LEAST_PATH;
@@ -173,7 +159,6 @@ void tool_diff_print_rows(struct tool_diff *diff, const ttape_diff_rows *rows, b
     if (shown < rows->order_count)
         tool_output_printf(out, "(%" PRIu32 " more: --limit)\n",
                            rows->order_count - (uint32_t)shown);
-    free(scratch.data);
 }
 
 /* ---- the first difference ---- */

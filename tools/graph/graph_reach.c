@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/time_sum.h"
+#include "tools/calls/callers/caller_names.h"
 #include "tools/calls/losses.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
@@ -16,6 +17,9 @@
 #define HOT_SHARE  0.20
 #define WARM_SHARE 0.05
 
+#define LEAST_PATH      48u /* columns, of a narrow terminal: TIME % is left out for it */
+#define NUMBERS_COLUMNS 44u /* in front of a path, at most but for huge numbers */
+
 /* ---- text ---- */
 
 static const char *name_of(struct tool_paths *paths, const ttape_reach_path *path, char *buffer)
@@ -26,18 +30,24 @@ static const char *name_of(struct tool_paths *paths, const ttape_reach_path *pat
     return buffer;
 }
 
-/* Innermost first: where the table is cut, the next caller stays. */
-static void put_callers(struct tool_paths *paths, struct tool_table *table, uint32_t innermost)
+/* Innermost first: where the table is cut, the next caller stays. callers: those of the row above,
+ * and then of this one. */
+static void put_callers(struct tool_paths *paths, struct tool_table *table, uint32_t innermost,
+                        struct tool_callers *callers)
 {
+    struct tool_callers above = *callers;
     struct tool_output text;
     char buffer[40];
+    unsigned columns = tool_terminal_columns();
+    tool_callers_open(callers);
     tool_output_open(&text, -1);
-    for (uint32_t at = innermost; at != TTAPE_NONE; at = paths->paths[at].before) {
-        const char *name = name_of(paths, &paths->paths[at], buffer);
-        if (text.size_bytes + strlen(name) + 3 > TOOL_OUTPUT_BYTES / 2)
-            break;
-        tool_output_printf(&text, "%s%s", text.size_bytes > 0 ? " < " : "", name);
-    }
+    for (uint32_t at = innermost; at != TTAPE_NONE; at = paths->paths[at].before)
+        tool_callers_add(callers, name_of(paths, &paths->paths[at], buffer));
+    size_t room = columns == 0                ? SIZE_MAX
+                  : columns > NUMBERS_COLUMNS ? columns - NUMBERS_COLUMNS
+                                              : 0;
+    tool_callers_put_below(callers, &above, room, &text);
+    tool_callers_close(&above);
     if (innermost == TTAPE_NONE)
         tool_output_text(&text, "(nothing)");
     tool_table_bytes(table, TOOL_PLAIN, text.data, text.size_bytes);
@@ -45,7 +55,7 @@ static void put_callers(struct tool_paths *paths, struct tool_table *table, uint
 }
 
 static void put_row(struct tool_paths *paths, struct tool_table *table,
-                    const ttape_reach_path *path)
+                    const ttape_reach_path *path, struct tool_callers *callers)
 {
     double share = tool_paths_share(paths, path->total_ns, path->call_count);
     enum tool_tone tone = share >= HOT_SHARE    ? TOOL_HOT
@@ -57,7 +67,7 @@ static void put_row(struct tool_paths *paths, struct tool_table *table,
         tool_table_time(table, tone, path->self_ns);
     }
     tool_table_count(table, tone, path->call_count);
-    put_callers(paths, table, path->before);
+    put_callers(paths, table, path->before, callers);
 }
 
 static void put_pruned(const struct tool_paths *paths, struct tool_output *out)
@@ -72,6 +82,7 @@ void tool_reach_text(struct tool_paths *paths, struct tool_output *out)
 {
     struct tool_column columns[5];
     struct tool_table table;
+    struct tool_callers callers;
     size_t count = 0;
     columns[count++] = (struct tool_column){"TIME %", .rank = 2};
     if (paths->has_times) {
@@ -81,8 +92,11 @@ void tool_reach_text(struct tool_paths *paths, struct tool_output *out)
     columns[count++] = (struct tool_column){"CALLS", .rank = 0};
     columns[count++] = (struct tool_column){"CALLED BY", .is_text = true, .gives_way = true};
     tool_table_open(&table, columns, count);
+    table.least = LEAST_PATH;
+    tool_callers_open(&callers);
     for (size_t i = 0; i < paths->shown_count; i++)
-        put_row(paths, &table, &paths->paths[paths->order[i]]);
+        put_row(paths, &table, &paths->paths[paths->order[i]], &callers);
+    tool_callers_close(&callers);
     tool_table_print(&table, out, tool_table_width(&table, paths->names.is_shortened),
                      tool_terminal_colours());
     tool_table_close(&table);
@@ -96,6 +110,7 @@ void tool_reach_hottest(struct tool_paths *paths, struct tool_output *out)
                                           {"CALLS", .rank = 0},
                                           {"PATH", .is_text = true, .gives_way = true}};
     struct tool_table table;
+    struct tool_callers callers;
     uint32_t hottest = tool_paths_hottest(paths);
     if (hottest == TTAPE_NONE)
         return;
@@ -105,7 +120,9 @@ void tool_reach_hottest(struct tool_paths *paths, struct tool_output *out)
                       100.0 * tool_paths_share(paths, path->self_ns, path->call_count));
     tool_table_time(&table, TOOL_PLAIN, path->self_ns);
     tool_table_count(&table, TOOL_PLAIN, path->call_count);
-    put_callers(paths, &table, hottest);
+    tool_callers_open(&callers);
+    put_callers(paths, &table, hottest, &callers);
+    tool_callers_close(&callers);
     tool_table_print(&table, out, tool_table_width(&table, paths->names.is_shortened),
                      tool_terminal_colours());
     tool_table_close(&table);

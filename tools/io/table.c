@@ -13,7 +13,9 @@
 
 #define GAP           2u /* blanks between columns */
 #define CUT           "..."
-#define LEAST_CUT     16u /* columns that the one which gives way keeps while it can */
+#define BY            " < " /* between a function and its caller */
+#define COUNT_COLUMNS 30u   /* in which one name and a count are enough */
+#define LEAST_CUT     16u   /* columns that the one which gives way keeps while it can */
 #define RANK_TIGHT    2u
 #define PLAIN_COLUMNS 120u /* of files and pipes */
 #define LEAST_PLAIN   64u  /* LEAST_CUT there */
@@ -266,6 +268,17 @@ static size_t first_name_bytes(const char *text, size_t size_bytes)
     return size_bytes;
 }
 
+/* Code without a name, "module+0x1234": where to begin so that the place is seen. 0: it is none. */
+static size_t place_bytes(const char *text, size_t size_bytes, size_t columns)
+{
+    static const char mark[] = "+0x";
+    for (size_t i = 1; i + sizeof mark <= size_bytes; i++)
+        if (memcmp(text + i, mark, strlen(mark)) == 0 && memchr(text, ' ', i) == NULL &&
+            size_bytes - i <= columns)
+            return ttp_text_cut(text, size_bytes, ttp_text_columns(text, size_bytes) - columns);
+    return 0;
+}
+
 /* Where to begin so that what a name ends with is seen: behind the first "::", out of brackets,
  * from which on it fits, or else behind the last. 0: at its beginning. */
 static size_t scopes_bytes(const char *text, size_t size_bytes, size_t columns)
@@ -282,7 +295,64 @@ static size_t scopes_bytes(const char *text, size_t size_bytes, size_t columns)
         if (ttp_text_columns(text + found, end - found) <= columns)
             break;
     }
-    return found;
+    size_t behind = end < size_bytes ? strlen(" <" CUT) : 0;
+    return found != 0 || columns < behind ? found : place_bytes(text, end, columns - behind);
+}
+
+/* How many "a < b and 7 more" tells of at its end; *size_bytes is what is in front of that. */
+static size_t count_told(const char *text, size_t *size_bytes)
+{
+    static const char end[] = " more", begin[] = " and";
+    size_t at = *size_bytes, count = 0, scale = 1;
+    if (at < sizeof end || memcmp(text + at - strlen(end), end, strlen(end)) != 0)
+        return 0;
+    for (at -= strlen(end); at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9'; scale *= 10)
+        count += scale * (size_t)(text[--at] - '0');
+    if (scale == 1 || at < sizeof begin || text[at - 1] != ' ' ||
+        memcmp(text + at - sizeof begin, begin, strlen(begin)) != 0)
+        return 0;
+    *size_bytes = at - sizeof begin;
+    return count;
+}
+
+/* Where the name that begins there ends, in "a < b < c"; "(3 as above)" is none by itself. */
+static size_t find_caller_end(const char *text, size_t size_bytes, size_t from)
+{
+    static const char above[] = " as above)";
+    size_t at = from;
+    while (at + strlen(BY) < size_bytes &&
+           (memcmp(text + at, BY, strlen(BY)) != 0 ||
+            (at > strlen(above) && memcmp(text + at - strlen(above), above, strlen(above)) == 0)))
+        at++;
+    return at + strlen(BY) < size_bytes ? at : size_bytes;
+}
+
+/* "a < b < c" in fewer columns: "a and 2 more". Returns the columns that it took; 0: it is no such
+ * text, or there is so little room that a part of the second name tells more. */
+static size_t put_callers(struct tool_output *out, const char *text, size_t size_bytes,
+                          size_t columns)
+{
+    char more[40] = "";
+    bool is_told = false;
+    size_t left = count_told(text, &size_bytes), kept = 0, width = 0;
+    for (size_t at = 0; at < size_bytes; left++)
+        at = find_caller_end(text, size_bytes, at) + strlen(BY);
+    for (size_t at = 0; at < size_bytes && left > 1; at += strlen(BY)) {
+        char next[sizeof more];
+        at = find_caller_end(text, size_bytes, at);
+        int length = snprintf(next, sizeof next, " and %zu more", --left);
+        if (ttp_text_columns(text, at) + (size_t)length > columns)
+            break;
+        is_told = columns >= COUNT_COLUMNS || kept > 0;
+        kept = at;
+        width = ttp_text_columns(text, at) + (size_t)length;
+        memcpy(more, next, sizeof more);
+    }
+    if (!is_told)
+        return 0;
+    tool_output_bytes(out, text, kept);
+    tool_output_text(out, more);
+    return width;
 }
 
 /* Returns the columns that it took. */
@@ -290,6 +360,9 @@ static size_t put_cut(struct tool_output *out, const char *text, size_t size_byt
                       bool keeps_end)
 {
     size_t mark = strlen(CUT) < columns ? strlen(CUT) : columns, indent = 0;
+    size_t taken = put_callers(out, text, size_bytes, columns);
+    if (taken > 0)
+        return taken;
     while (indent < size_bytes && text[indent] == ' ') /* of a tree */
         indent++;
     size_t left = columns > 2 * mark + indent

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/names/simple_name.h"
+#include "tools/calls/callers/caller_names.h"
 #include "tools/command/output.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool_map.h"
@@ -238,7 +239,7 @@ static void put_frames(struct tool_output *out, const struct live_thread *thread
     for (; i < thread->upto && lines < most; i++, lines++) {
         size_t period, size;
         put_frame(out, &thread->frames[i]);
-        size = tool_last_repeats(i + 1, thread->upto, is_equal, thread, &period);
+        size = tool_find_repeats(i + 1, thread->upto, is_equal, thread, &period);
         if (size > 0)
             tool_output_printf(out, "  (the same %zu %s, %zu more times)\n", period,
                                period == 1 ? "call" : "calls", size / period);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/callers/caller_names.h"
 #include "tools/calls/end_words.h"
 #include "tools/command/pager.h"
 #include "tools/command/wrap.h"
@@ -17,27 +18,6 @@
 #define INDENT_MAX   20u
 #define WORDS_BYTES  128u
 #define NAME_COLUMN  18u /* where what does not fit goes on, below a name */
-
-#define PERIOD_MOST   8u
-#define REPEATS_LEAST 3u
-
-size_t tool_last_repeats(size_t at, size_t count,
-                         bool (*is_equal)(const void *context, size_t a, size_t b),
-                         const void *context, size_t *period)
-{
-    for (size_t p = 1; p <= PERIOD_MOST && p <= at; p++) {
-        size_t end = at;
-        while (end < count && is_equal(context, end, end - p))
-            end++;
-        size_t size = (end - at) / p * p;
-        if (size < p * REPEATS_LEAST)
-            continue;
-        *period = p;
-        return size;
-    }
-    *period = 0;
-    return 0;
-}
 
 static void put_time(struct tool_output *out, bool is_known, int64_t time_ns)
 {
@@ -98,7 +78,7 @@ static bool is_equal(const void *context, size_t a, size_t b)
 static uint32_t put_repeats(struct tool_output *out, const ttape_last_thread *thread, uint32_t at)
 {
     size_t period;
-    size_t size = tool_last_repeats(at + 1, thread->frame_count, is_equal, thread, &period);
+    size_t size = tool_find_repeats(at + 1, thread->frame_count, is_equal, thread, &period);
     if (size > 0)
         tool_output_printf(out, "  %*s  (the same %zu %s, %zu more times)\n", TIME_WIDTH, "",
                            period, period == 1 ? "call" : "calls", size / period);

@@ -81,12 +81,6 @@ static inline struct tool_value_call tool_last_call(const ttape_last_thread *thr
 /* Shows the stacks of a process that runs. Returns a tool_exit. */
 int tool_last_live(pid_t pid, bool json);
 
-/* How many frames from `at` on are equal to those before the first one: stacks of recursion.
- * is_equal(context, a, b) tells of two of them. *period frames are repeated; 0: none are. */
-size_t tool_last_repeats(size_t at, size_t count,
-                         bool (*is_equal)(const void *context, size_t a, size_t b),
-                         const void *context, size_t *period);
-
 /* ---- last_order.c ---- */
 
 /* Threads that ended alike, and in which the same was open: by number, the first one first. */

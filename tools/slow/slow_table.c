@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/text.h"
+#include "tools/calls/callers/caller_names.h"
 #include "tools/command/pager.h"
 #include "tools/io/table.h"
 #include "tools/slow/slow_view.h"
@@ -49,6 +50,7 @@ struct printing {
     const struct tool_slow *all; /* and of the whole table */
     struct tool_table table;
     struct tool_output text; /* a cell in the making */
+    struct tool_callers callers;
     bool of_unusual;
 };
 
@@ -82,8 +84,12 @@ static void put_inlined(struct printing *print, uint32_t caller, uint32_t callee
     uint32_t count;
     struct tool_output *text = &print->text;
     char *const *names = tool_inlined_between(print->view->inlined, caller, callee, &count);
-    while (count-- > 0)
-        tool_output_printf(text, "%s%s (inlined)", text->size_bytes > 0 ? " < " : "", names[count]);
+    while (count-- > 0) {
+        text->size_bytes = 0;
+        tool_output_printf(text, "%s (inlined)", names[count]);
+        tool_output_bytes(text, "", 1);
+        tool_callers_add(&print->callers, text->data);
+    }
 }
 
 /* Innermost first: where the table is cut, the next caller stays. */
@@ -91,7 +97,7 @@ static void put_path(struct printing *print, const ttape_longest_call *call)
 {
     struct tool_output *text = &print->text;
     uint32_t callee = call->site;
-    text->size_bytes = 0;
+    tool_callers_begin(&print->callers);
     for (uint32_t i = call->path_count; i > 0; i--) {
         const ttape_open_frame *frame = &call->path[i - 1];
         bool is_signal = frame->kind == TTAPE_EVENT_SIGNAL_BEGIN;
@@ -100,11 +106,10 @@ static void put_path(struct printing *print, const ttape_longest_call *call)
         if (!is_signal && callee != TTAPE_NONE && print->view->inlined != NULL)
             put_inlined(print, frame->site, callee);
         callee = is_signal ? TTAPE_NONE : frame->site;
-        size_t size = strlen(name) + 3;
-        if (text->size_bytes + size > TOOL_OUTPUT_BYTES / 2)
-            break;
-        tool_output_printf(text, "%s%s", text->size_bytes > 0 ? " < " : "", name);
+        tool_callers_add(&print->callers, name);
     }
+    text->size_bytes = 0;
+    tool_callers_put(&print->callers, text);
     tool_table_bytes(&print->table, TOOL_FAINT, text->data, text->size_bytes);
 }
 
@@ -210,6 +215,7 @@ void tool_slow_table(struct tool_slow *view, struct tool_output *out)
     struct printing print = {.view = view, .all = view};
     struct tool_column columns[COLUMN_COUNT];
     tool_output_open(&print.text, -1);
+    tool_callers_open(&print.callers);
     open_table(&print, columns);
     for (uint32_t i = 0; i < view->call_count; i++) {
         print.view = view->rows != NULL ? view->rows[i].of : view;
@@ -218,4 +224,5 @@ void tool_slow_table(struct tool_slow *view, struct tool_output *out)
     close_table(&print, out);
     put_unusual(&print, out);
     free(print.text.data);
+    tool_callers_close(&print.callers);
 }

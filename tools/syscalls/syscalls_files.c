@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "tools/calls/callers/caller_names.h"
 #include "tools/calls/losses.h"
 #include "tools/calls/name_table.h"
 #include "tools/command/pager.h"
@@ -197,11 +198,13 @@ static void put_errors(const struct tool_sys_files *files, const struct row *row
 static void put_callers(struct tool_sys *view, uint32_t node, struct tool_output *text)
 {
     char buffer[TOOL_SYS_NAME_BYTES];
+    struct tool_callers callers;
+    tool_callers_open(&callers);
+    for (uint32_t at = node; at != TOOL_SYS_ROOT; at = view->nodes[at].parent)
+        tool_callers_add(&callers, tool_sys_step_name(view, view->nodes[at].function, buffer));
     text->size_bytes = 0;
-    for (uint32_t at = node; at != TOOL_SYS_ROOT && text->size_bytes < TOOL_OUTPUT_BYTES / 2;
-         at = view->nodes[at].parent)
-        tool_output_printf(text, "%s%s", text->size_bytes > 0 ? " < " : "",
-                           tool_sys_step_name(view, view->nodes[at].function, buffer));
+    tool_callers_put(&callers, text);
+    tool_callers_close(&callers);
 }
 
 static void put_percentile(const struct tool_sys_files *files, size_t row, double share,
