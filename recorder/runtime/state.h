@@ -355,6 +355,7 @@ struct ttp_runtime_process {
     uint64_t last_image;  /* this process's, or in a forked child its parent's */
     uint64_t (*clock)(void);
     struct ttp_library_functions library; /* library_functions.h: with arguments */
+    bool library_floats;                  /* some of these are in xmm0 to xmm7 */
     uintptr_t caller_low, caller_bytes;   /* the executable, where its library calls are recorded */
     uint32_t caller_count;                /* of libraries whose calls are, by address */
     struct ttp_caller callers[TTP_CALLERS_MAX];

@@ -191,6 +191,16 @@ def check_by_hand(checks, work, program):
     found = record(checks, work, library, "--patch", ".", "--libcalls", "--args=^calloc$@arg2")
     checks.that(any(re.match(r"calloc\(nmemb=3, size=5\) = 0x", line) for line in found),
                 "by hand: a library's function", found)
+    for more in ((), ("--args",)):  # also of those that nobody knows, and in floating point
+        found = record(checks, work, library, "--patch", ".", "--libcalls", *more,
+                       "--args=^calloc$@arg2/x64", "--args=^strto(ll|l)$@arg1/s,arg3/i32",
+                       "--retval=^strtoll?$@retval/i64", "--args=^strtod$@arg1/s,retval/f64",
+                       "--args=^gcvt$@arg1/u8,fparg1/f64,retval/s,arg2/p")
+        found = [re.sub("0x[0-9a-f]{6,}", "0x", line) for line in found]
+        checks.equal(only(found, "calloc", "strtod", "strtoll", "gcvt"),
+                     ["calloc(nmemb=3, size=0x5) = 0x", 'strtod("077") = 77',
+                      'strtoll("077", 8) = 63', 'gcvt(7, 19.25, 0x) = "19.25"'],
+                     f"by hand: library functions, {more}")
     for bad in ("x@arg0", "x@arg1/q", "x@fparg9", "x@arg1/i7", "x@retval,retval", "@arg1",
                 "x@arg1,", "x@fparg1/s", "x@arg1/s8", "x@arg1/c32", "(",
                 "x@%rbx", "x@%stack+0", "x@%rdi/f64", "x@arg1/i8%xmm0"):

@@ -411,6 +411,8 @@ void ttp_library_calls_begin(void)
     sort(&calls);
     for (uint32_t i = 0; i < calls.count; i++)
         ttp_prototype_find(&calls.list[i]);
+    if ((ttp_arena.head.patch_flags & TTP_PATCH_ARGUMENTS) != 0)
+        ttp_said_find_all(calls.list, calls.count);
     visit(see, &calls);
     if (ttp_has_state())
         tell_counts(&calls);

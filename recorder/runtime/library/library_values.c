@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "recorder/arena/prototypes.h"
+#include "recorder/arena/said_values.h"
 #include "recorder/runtime/patch/probe.h"
 
 bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp)
@@ -26,7 +27,7 @@ static const struct ttp_library_function *find_function(uintptr_t function)
             end = middle;
     }
     return from < known->count && known->list[from].address == function &&
-                   known->list[from].letters != NULL
+                   (known->list[from].letters != NULL || known->list[from].said != NULL)
                ? &known->list[from]
                : NULL;
 }
@@ -42,6 +43,24 @@ static void set(struct ttp_call_values *values, uint32_t i, char letter, uint64_
                                          : number;
 }
 
+static void enter_said(const struct ttp_said_function *said, uintptr_t function,
+                       uintptr_t call_site, uintptr_t sp)
+{
+    struct ttp_call_values values = {.has_types = true};
+    ttp_values_gather(&values, said->places, said->given, said->reads != 0, sp);
+    ttp_probe_enter_with(function, call_site, sp, &values);
+    ttp_call_texts_done(&values);
+}
+
+static void exit_said(const struct ttp_said_function *said, uintptr_t function, uintptr_t call_site,
+                      uintptr_t sp)
+{
+    struct ttp_call_values values = {.has_types = true};
+    ttp_values_gather(&values, said->places + said->given, said->returned, said->reads != 0, sp);
+    ttp_probe_exit_with(function, call_site, sp, &values);
+    ttp_call_texts_done(&values);
+}
+
 void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     static const uint8_t places[TTP_CALL_ARGUMENTS] = {TTP_SAVED_RDI, TTP_SAVED_RSI, TTP_SAVED_RDX,
@@ -50,6 +69,10 @@ void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t
     const char *letters = known != NULL && known->is_given_wanted ? known->letters : NULL;
     struct ttp_call_values values = {.has_types = true};
     uint32_t strings = 0;
+    if (known != NULL && known->said != NULL) {
+        enter_said(known->said, function, call_site, sp);
+        return;
+    }
     for (uint32_t i = 0; letters != NULL && i < TTP_CALL_ARGUMENTS && letters[1 + i] != '\0'; i++) {
         set(&values, i, letters[1 + i], ttp_probe_saved(sp, places[i]));
         strings |= (uint32_t)(letters[1 + i] == 's') << i;
@@ -65,6 +88,10 @@ void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t 
     const struct ttp_library_function *known = find_function(function);
     const char *letters = known != NULL && known->is_returned_wanted ? known->letters : NULL;
     struct ttp_call_values values = {.has_types = true};
+    if (known != NULL && known->said != NULL) {
+        exit_said(known->said, function, call_site, sp);
+        return;
+    }
     if (letters != NULL && letters[0] != 'v') {
         set(&values, 0, letters[0], ttp_probe_saved(sp, TTP_SAVED_RAX));
         values.count = 1;
@@ -98,4 +125,25 @@ void ttp_prototype_find(struct ttp_library_function *function)
         else
             end = middle;
     }
+}
+
+/* Once: the list stays, and so does what it points to. */
+void ttp_said_find_all(struct ttp_library_function *list, uint32_t count)
+{
+    uint8_t content[TTP_PLAN_CONTENT_BYTES];
+    char path[TTP_PLAN_PATH_BYTES];
+    uint64_t size_bytes;
+    ttp_said_content(content, ttp_arena.head.patch_choice);
+    if (!ttp_plan_path(path, content, sizeof(content), TTP_SAID_SUFFIX))
+        return;
+    const struct ttp_said_head *head = ttp_plan_file_map(path, TTP_SAID_BYTES_MAX, &size_bytes);
+    if (head == NULL)
+        return;
+    if (!ttp_said_check(head, size_bytes)) {
+        ttp_plan_file_unmap(head, size_bytes);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        list[i].said = ttp_said_find(head, list[i].name);
+    ttp_process.library_floats = head->has_floats != 0;
 }

@@ -16,7 +16,8 @@ bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp);
 void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 
-/* What is known of a function, by its name. */
+/* What is known of a function, by its name: of the C library's, and what a person says. */
 void ttp_prototype_find(struct ttp_library_function *function);
+void ttp_said_find_all(struct ttp_library_function *list, uint32_t count);
 
 #endif

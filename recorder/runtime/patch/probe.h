@@ -31,6 +31,8 @@ void ttp_probe_inlined_entry(void);
 void ttp_probe_mark_entry(void);
 void ttp_library_enter_entry(void);
 void ttp_library_exit_entry(void);
+void ttp_library_enter_floats_entry(void); /* with xmm0 to xmm7 put aside, too */
+void ttp_library_exit_floats_entry(void);
 void ttp_probe_tail_entry(void);
 void ttp_probe_joined_tail_entry(void);
 void ttp_probe_enter_valued_entry(void);
@@ -38,6 +40,9 @@ void ttp_probe_exit_valued_entry(void);
 
 /* probe_values.c. What a value of that type and size has of a register, as 64 bits. */
 uint64_t ttp_value_narrow(uint64_t number, uint32_t type, uint32_t size_bytes);
+/* What is in those places; `reads` as of ttp_value_places_read. */
+void ttp_values_gather(struct ttp_call_values *values, const struct ttp_value_place *places,
+                       uint32_t count, bool reads, uintptr_t sp);
 
 /* What they put aside (enum ttp_probe_saved). */
 static inline uint64_t ttp_probe_saved(uintptr_t sp, uint32_t word)

@@ -93,6 +93,11 @@ __asm__(".text\n\t" ENTRY("ttp_probe_enter_entry", "ttp_probe_enter") ENTRY("ttp
                                                "ttp_probe_exit_valued")
                                         ENTRY_WITH("ttp_probe_mark_entry", ALL, "ttp_probe_mark"));
 
+#ifndef TTP_AGENT
+__asm__(".text\n\t" ENTRY_WITH("ttp_library_enter_floats_entry", FLOATS, "ttp_library_enter")
+            ENTRY_WITH("ttp_library_exit_floats_entry", FLOATS, "ttp_library_exit"));
+#endif
+
 #ifdef TTP_AGENT
 /* What unwinders ask is answered in its place where the code is ours: as if it returned 0. */
 __asm__(".text\n\t" ENTRY_THEN(

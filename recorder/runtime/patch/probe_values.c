@@ -355,19 +355,23 @@ static void gather_all(struct ttp_call_values *values, const struct ttp_value_pl
     values->count = values->texts != NULL ? count_known(&t) : t.count;
 }
 
+void ttp_values_gather(struct ttp_call_values *values, const struct ttp_value_place *places,
+                       uint32_t count, bool reads, uintptr_t sp)
+{
+    if (count != 0 && reads)
+        gather_all(values, places, count, sp);
+    else if (count != 0)
+        gather_numbers(values, places, count, sp);
+}
+
 static void gather(struct ttp_call_values *values, uintptr_t function, uintptr_t sp, bool is_exit)
 {
     const struct ttp_value_place *places = NULL;
     const struct ttp_values_row *row = row_of(function, sp, &places);
     uint32_t count = row == NULL ? 0 : is_exit ? row->returned : row->given;
     values->has_types = true;
-    if (count == 0)
-        return;
-    places += is_exit ? row->given : 0;
-    if (row->reads != 0)
-        gather_all(values, places, count, sp);
-    else
-        gather_numbers(values, places, count, sp);
+    if (count != 0)
+        ttp_values_gather(values, places + (is_exit ? row->given : 0), count, row->reads != 0, sp);
 }
 
 void ttp_probe_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)

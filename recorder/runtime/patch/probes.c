@@ -36,6 +36,10 @@ static struct ttp_probe_hooks hooks_of(bool is_library)
         .joined_tail = (uintptr_t)ttp_probe_joined_tail_entry,
         .inlined = (uintptr_t)ttp_probe_inlined_entry,
         .mark = (uintptr_t)ttp_probe_mark_entry};
+    if (is_library && ttp_process.library_floats) {
+        hooks.enter = (uintptr_t)ttp_library_enter_floats_entry;
+        hooks.exit = (uintptr_t)ttp_library_exit_floats_entry;
+    }
     hooks.tail = is_library ? hooks.joined_tail : (uintptr_t)ttp_probe_tail_entry;
     return hooks;
 }

@@ -133,11 +133,8 @@ static void put_choice(struct tool_record_patch *patch, const uint8_t *content,
     (void)tool_plan_write(patch->cache, name, file, end);
     free(file);
     /* names of copies and of values are not kept */
-    if (patch->leaves_unnamed || patch->inlined || patch->values.given) {
-        tool_grow((void **)&patch->passing, &patch->passing_capacity, patch->passing_count + 1,
-                  sizeof *patch->passing);
-        patch->passing[patch->passing_count++] = tool_copy_text(name, strlen(name));
-    }
+    if (patch->leaves_unnamed || patch->inlined || patch->values.given)
+        tool_record_patch_pass(patch, name);
 }
 
 /* Copies and marks, whose windows are found together. Whether any is chosen. */

@@ -179,7 +179,8 @@ static void take_called(void *context, const char *name, uint32_t start)
 {
     struct calling *c = context;
     if (c->patch->values.given)
-        tool_called_values_add(&c->values, name, start, tool_record_patch_wanted(c->patch, name));
+        tool_called_values_add(&c->values, &c->patch->values, name, start,
+                               tool_record_patch_wanted(c->patch, name));
 }
 
 static void choose_called(struct tool_record_join *join, struct tool_record_joined *module,
@@ -191,6 +192,10 @@ static void choose_called(struct tool_record_join *join, struct tool_record_join
                                              (uint64_t *)(module->chosen + 1), take_called, &c);
     struct ttp_values_head *values = tool_called_values_make(&c.values, &size);
     add_values(join, module, values, size);
+    if (c.values.left_floats)
+        tool_message("'%s': floating-point values of library functions are known where a program "
+                     "is recorded from its start: see tracetape-record(1)",
+                     module->path);
     tool_called_values_close(&c.values);
 }
 

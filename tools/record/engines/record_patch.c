@@ -16,6 +16,7 @@
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_choice.h"
 #include "tools/record/engines/record_engine.h"
+#include "tools/record/engines/record_said.h"
 #include "tools/record/modules/record_image.h"
 #include "tools/record/modules/record_modules.h"
 #include "tools/record/start/record_own.h"
@@ -320,8 +321,16 @@ void tool_record_patch_ahead(struct tool_record_patch *patch, const char *comman
     for (char **library = patch->own; library != NULL && *library != NULL; library++)
         if (is_anew || !is_chosen_before(patch, *library))
             tool_record_choice_make(patch, *library);
+    tool_record_said_put(patch);
     if (patch->symbols != NULL)
         (void)tool_symbols_end_fetching(patch->symbols);
+}
+
+void tool_record_patch_pass(struct tool_record_patch *patch, const char *name)
+{
+    tool_grow((void **)&patch->passing, &patch->passing_capacity, patch->passing_count + 1,
+              sizeof *patch->passing);
+    patch->passing[patch->passing_count++] = tool_copy_text(name, strlen(name));
 }
 
 /* A program that has one mapped keeps it. */

@@ -95,6 +95,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
 /* Makes the plans of the command, so that it does not wait for them. What a script needs is made
  * when that runs. */
 void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command);
+/* A file beside the plans that is removed when the recording ends. */
+void tool_record_patch_pass(struct tool_record_patch *patch, const char *name);
 /* What is wanted of a library's function (TTAPE_VALUES_*); `context` is the patch. */
 uint32_t tool_record_patch_wanted(void *context, const char *function);
 /* Calls `take` for each function of a plan, in order, with its name as people see it. */

@@ -121,8 +121,8 @@ void tool_record_values_say_unused(const struct tool_record_values *values)
 {
     for (size_t i = 0; i < values->hand_count; i++)
         if (!__atomic_load_n(&values->hands[i].is_used, __ATOMIC_RELAXED))
-            tool_message("no function was patched that '%s' is said of: see --patch, --module, "
-                         "and --plan for names",
+            tool_message("no function was patched that '%s' is said of, and the command asks no "
+                         "library for any: see --patch, --module, and --plan for names",
                          values->hands[i].text);
         else
             say_unknown(&values->hands[i]);
