@@ -81,7 +81,7 @@ struct ttp_agent_later {
 
 /* What the attaching process fills in before the agent begins, and what the agent says then. */
 struct ttp_agent_shared {
-    uint64_t region, region_bytes;
+    uint64_t region, region_bytes; /* first, where who knows no more finds them */
     uint64_t states; /* of threads: state_count of state_bytes; the first one is nobody's, the
                       * second that of all threads that are left out */
     uint64_t pages;  /* a page for each of them, zero in forked children */

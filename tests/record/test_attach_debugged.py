@@ -43,6 +43,7 @@ def check_first(checks, program, trace):
     debugger.communicate(timeout=test_attach.GIVE_UP)
     done = setting.tracetape("attach", "--duration", "10ms", "-f", "-o", trace, program.pid)
     checks.that(b"is as it was" in done.err, f"when gdb has gone: {done.err}")
+    checks.that(b"compiles while" not in done.err, f"what was left is called code: {done.err}")
     checks.equal(program.state()["wrong"], [], "when gdb has gone: afterwards")
 
 

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "recorder/arena/agent_layout.h"
 #include "tools/command/tool.h"
 #include "tools/io/debug_files.h"
 #include "tools/record/engines/record_asked.h"
@@ -364,14 +366,62 @@ void tool_record_join_plan_of(struct tool_record_patch *patch, uint32_t pid, con
     patch->own = tool_record_own_libraries(executable);
 }
 
+/* What an earlier recorder has left, which is put back before this one begins: its segment, and
+ * stubs elsewhere. */
+struct left_code {
+    struct ttp_agent_area region, areas[TTP_AGENT_AREAS];
+};
+
+static bool read_left(int memory, uint64_t start, struct left_code *left)
+{
+    struct ttp_agent_head head;
+    if (pread(memory, &head, sizeof head, (off_t)start) != (ssize_t)sizeof head ||
+        head.magic != TTP_AGENT_MAGIC || head.version != TTP_AGENT_VERSION)
+        return false;
+    off_t shared = (off_t)(start + head.shared);
+    return pread(memory, &left->region, sizeof left->region, shared) ==
+               (ssize_t)sizeof left->region &&
+           pread(memory, left->areas, sizeof left->areas,
+                 shared + (off_t)offsetof(struct ttp_agent_shared, areas)) ==
+               (ssize_t)sizeof left->areas;
+}
+
+/* All of its bytes are 0 where there is none. */
+static void find_left(uint32_t pid, FILE *maps, struct left_code *left)
+{
+    char name[NAME_BYTES], line[PATH_MAX + 256];
+    (void)snprintf(name, sizeof name, "/proc/%u/mem", pid);
+    int memory = open(name, O_RDONLY | O_CLOEXEC);
+    bool is_found = false;
+    while (memory >= 0 && !is_found && fgets(line, sizeof line, maps) != NULL)
+        is_found = strstr(line, " r-xp ") != NULL && strpbrk(line, "/[") == NULL &&
+                   read_left(memory, strtoull(line, NULL, 16), left);
+    if (!is_found)
+        *left = (struct left_code){0};
+    if (memory >= 0)
+        (void)close(memory);
+    rewind(maps);
+}
+
+static bool is_left(const struct left_code *left, uint64_t at)
+{
+    bool is_it = at - left->region.at < left->region.bytes;
+    for (uint32_t i = 0; i < TTP_AGENT_AREAS; i++)
+        is_it |= at - left->areas[i].at < left->areas[i].bytes;
+    return is_it;
+}
+
 /* What a launcher starts is in a library that it opens, or is made while it runs. */
 static void look_elsewhere(struct tool_record_join *join, const struct tool_record_patch *patch,
                            uint32_t pid)
 {
     char name[NAME_BYTES], line[PATH_MAX + 256];
     uint64_t recorded = 0, largest = 0;
+    struct left_code left = {0};
     (void)snprintf(name, sizeof name, "/proc/%u/maps", pid);
     FILE *file = fopen(name, "re");
+    if (file != NULL)
+        find_left(pid, file, &left);
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         uint64_t start = 0, end = 0;
         char rights[5] = "";
@@ -382,7 +432,7 @@ static void look_elsewhere(struct tool_record_join *join, const struct tool_reco
             continue;
         bool is_file = path != NULL && path[0] == '/';
         if (path == NULL && end - start >= MADE_BYTES)
-            join->makes_code = true;
+            join->makes_code |= !is_left(&left, start);
         else if (is_file && tool_record_patch_covers(patch, path))
             recorded += end - start;
         else if (is_file && end - start > largest &&
