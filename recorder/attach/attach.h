@@ -38,6 +38,13 @@ struct ttp_attach_options {
     void *context;
 };
 
+/* How often all threads of a process stood still, or some of them in a try that failed; and for how
+ * long at most. */
+struct ttp_stood {
+    uint32_t stops;
+    uint64_t longest_ns;
+};
+
 /* What became of it, for people. */
 struct ttp_attach_counts {
     uint32_t modules, modules_left; /* patched; not, as their code cannot be changed */
@@ -45,10 +52,10 @@ struct ttp_attach_counts {
     uint32_t functions_left, exits_left;
     uint32_t busy;   /* of functions_left: somebody was inside each time */
     uint32_t faults; /* of them: the program minds faults, and moved code may fault */
-    uint32_t threads, stops;
+    uint32_t threads;
+    struct ttp_stood stood;
     uint32_t open_calls;        /* at the attach */
     uint32_t sites, sites_left; /* of system calls: patched, not */
-    uint64_t longest_ns;        /* of all stops */
     uint32_t followed;          /* libraries that were loaded meanwhile, and patched */
     uint32_t loaded;            /* others: nothing of them was recorded */
     uint32_t children;          /* forked meanwhile, at least: not recorded, and put back as well */

@@ -92,9 +92,9 @@ static ttape_status stop_for_jumps(struct ttp_attach *a, ttape_error *err)
         struct ttp_stop stop;
         if (round != 0)
             (void)nanosleep(&pause, NULL);
-        TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
+        TTP_TRY(ttp_stop_all(&stop, a->options.pid, &a->counts->stood, err));
         const char *why = change_code(a, &stop, is_first && round == 0);
-        ttp_attach_count_stop(a, &stop);
+        ttp_stop_end(&stop, &a->counts->stood);
         if (why != NULL)
             return ttp_attach_refuse_it(a, why, err);
     }

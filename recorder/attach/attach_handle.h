@@ -41,7 +41,6 @@ struct ttp_attach {
 /* -- attach_process.c -- */
 
 ttape_status ttp_attach_refuse_it(const struct ttp_attach *a, const char *why, ttape_error *err);
-void ttp_attach_count_stop(struct ttp_attach *a, struct ttp_stop *stop);
 bool ttp_attach_look_at_maps(struct ttp_attach *a);
 /* How modules are looked at, with the process's memory. */
 struct ttp_target_look ttp_attach_target_look(const struct ttp_attach *a, int memory);

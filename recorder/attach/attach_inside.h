@@ -132,10 +132,12 @@ struct ttp_stop {
     size_t count, capacity;
     uint64_t began_ns;
 };
-/* All tasks of the process; nothing is stopped after a failure. */
-ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, ttape_error *err);
-/* Returns for how long it stood, in nanoseconds. */
-uint64_t ttp_stop_end(struct ttp_stop *stop);
+/* All tasks of the process; nothing is stopped after a failure. `stood` counts tries that fail. */
+ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, struct ttp_stood *stood,
+                          ttape_error *err);
+/* Lets all go on, and counts it. */
+void ttp_stop_end(struct ttp_stop *stop, struct ttp_stood *stood);
+void ttp_stood_add(struct ttp_stood *stood, const struct ttp_stood *more);
 /* Lets one of them go on for so long, while all others stand. False: it does not stand again. */
 bool ttp_stop_run(struct ttp_stopped_task *task, uint64_t ns);
 /* Waits for the next stop of a task. False: it has ended, or does not come. */
@@ -427,8 +429,7 @@ struct ttp_leaving {
     bool is_back; /* the code is as it was */
     bool is_unmapped;
     uint32_t foreign; /* windows that somebody else has changed: they were left */
-    uint32_t stops;
-    uint64_t longest_ns;
+    struct ttp_stood stood;
 };
 /* Puts everything back that a segment says is ours. */
 ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *segment,

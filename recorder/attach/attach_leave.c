@@ -305,13 +305,6 @@ static void unmap(struct ttp_stop *stop, struct leaving *l)
         areas[next].bytes = 0;
 }
 
-static void note_stop(struct leaving *l, struct ttp_stop *stop)
-{
-    uint64_t took = ttp_stop_end(stop);
-    l->said->stops++;
-    l->said->longest_ns = took > l->said->longest_ns ? took : l->said->longest_ns;
-}
-
 /* False: not all of it. */
 static bool put_late_back(int memory, struct leaving *l)
 {
@@ -439,7 +432,7 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
     bool was_back = l->said->is_back;
     *is_again = false;
     look_ahead(l);
-    TTP_TRY(ttp_stop_all(&stop, l->said->pid, err));
+    TTP_TRY(ttp_stop_all(&stop, l->said->pid, &l->said->stood, err));
     if (was_back)
         l->may_call = may_call(l->said->pid);
     bool is_known = was_back ? go_away(&stop, l) : put_back(&stop, l);
@@ -448,11 +441,11 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
         (void)look_at_maps(l, stop.memory);
     if (is_other && l->maps.count != 0) {
         l->said->is_gone = true; /* it has executed another program */
-        (void)ttp_stop_end(&stop);
+        ttp_stop_end(&stop, &l->said->stood);
         return TTAPE_OK;
     }
     *is_again = is_known && l->may_call && !l->said->is_unmapped && l->said->foreign == 0;
-    note_stop(l, &stop);
+    ttp_stop_end(&stop, &l->said->stood);
     return is_known ? TTAPE_OK
                     : ttp_attach_refuse(err, l->said->pid,
                                         "its memory cannot be put back: what "

@@ -48,13 +48,6 @@ static bool look_at_program(uint32_t pid, struct stat *about)
     return stat(path, about) == 0;
 }
 
-void ttp_attach_count_stop(struct ttp_attach *a, struct ttp_stop *stop)
-{
-    uint64_t took = ttp_stop_end(stop);
-    a->counts->stops++;
-    a->counts->longest_ns = took > a->counts->longest_ns ? took : a->counts->longest_ns;
-}
-
 ttape_status ttp_attach_refuse_it(const struct ttp_attach *a, const char *why, ttape_error *err)
 {
     return ttp_attach_refuse(err, a->options.pid, "%s", why);
@@ -79,6 +72,7 @@ static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
         if (ttp_segment_is_used(a->shared, memory))
             return ttp_attach_refuse_it(a, "another recorder is attached to it", err);
         TTP_TRY(ttp_leave(&leaving, &left, err));
+        ttp_stood_add(&a->counts->stood, &leaving.stood);
         ttp_maps_free(&a->maps);
         if (!leaving.is_unmapped || !ttp_maps_read(&a->maps, a->options.pid))
             return ttp_attach_refuse_it(a, "what an earlier recorder left in it cannot be put back",
@@ -298,9 +292,9 @@ static ttape_status stop_for(struct ttp_attach *a,
                              ttape_error *err)
 {
     struct ttp_stop stop;
-    TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
+    TTP_TRY(ttp_stop_all(&stop, a->options.pid, &a->counts->stood, err));
     const char *why = do_it(a, &stop);
-    ttp_attach_count_stop(a, &stop);
+    ttp_stop_end(&stop, &a->counts->stood);
     a->is_retried = why == ttp_segment_no_room;
     return why == NULL ? TTAPE_OK : ttp_attach_refuse_it(a, why, err);
 }
@@ -363,13 +357,6 @@ static void close_handle(struct ttp_attach *a)
     free(a);
 }
 
-static void note_leaving(struct ttp_attach_counts *counts, const struct ttp_leaving *leaving)
-{
-    counts->stops += leaving->stops;
-    if (leaving->longest_ns > counts->longest_ns)
-        counts->longest_ns = leaving->longest_ns;
-}
-
 ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_options *options,
                               struct ttp_attach_counts *counts, ttape_error *err)
 {
@@ -400,7 +387,7 @@ ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_o
     if (status != TTAPE_OK && a->is_mapped) {
         struct ttp_leaving leaving = {.pid = options->pid};
         (void)ttp_leave(&leaving, &a->segment, NULL);
-        note_leaving(counts, &leaving);
+        ttp_stood_add(&counts->stood, &leaving.stood);
     }
     if (status != TTAPE_OK)
         close_handle(a);
@@ -445,7 +432,7 @@ ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *coun
     uint32_t loaded = ttp_wishes_loaded(&a->modules, a->options.pid);
     counts->loaded = loaded > counts->followed ? loaded - counts->followed : 0;
     ttape_status status = ttp_leave(&leaving, &a->segment, err);
-    note_leaving(counts, &leaving);
+    ttp_stood_add(&counts->stood, &leaving.stood);
     counts->has_ended = leaving.is_gone;
     counts->is_left = !leaving.is_gone && !leaving.is_unmapped;
     uint32_t there = ttp_leave_children(&a->segment, a->options.pid, (uint64_t)a->arena.st_ino);

@@ -309,26 +309,40 @@ static bool read_registers(struct ttp_stop *stop)
 
 /* ---- all of them ---- */
 
-/* Only a task that stands can be let go: those that do not yet are waited for when all others go
- * on. They cannot run meanwhile, wherever in the kernel they wait. */
-static void let_go_late(const struct ttp_stopped_task *task)
+/* Only a task that stands can be let go: one that does not yet is waited for. */
+static void let_go_late(struct ttp_stopped_task *task)
 {
     int status;
-    bool is_stopped = false;
-    while (!is_stopped && waitpid(task->tid, &status, __WALL) == task->tid && WIFSTOPPED(status)) {
-        is_stopped = status >> 16 == PTRACE_EVENT_STOP;
-        if (!is_stopped)
+    while (!task->is_stopped && waitpid(task->tid, &status, __WALL) == task->tid &&
+           WIFSTOPPED(status)) {
+        task->is_stopped = status >> 16 == PTRACE_EVENT_STOP;
+        if (!task->is_stopped)
             (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
     }
     (void)ptrace(PTRACE_DETACH, task->tid, NULL, NULL);
+    task->is_stopped = true;
 }
 
-uint64_t ttp_stop_end(struct ttp_stop *stop)
+void ttp_stood_add(struct ttp_stood *stood, const struct ttp_stood *more)
+{
+    stood->stops += more->stops;
+    if (more->longest_ns > stood->longest_ns)
+        stood->longest_ns = more->longest_ns;
+}
+
+/* Those that wait in the kernel come last, when all others go on. They cannot run meanwhile. */
+void ttp_stop_end(struct ttp_stop *stop, struct ttp_stood *stood)
 {
     for (size_t i = stop->count; i-- > 0;)
         if (stop->tasks[i].is_stopped)
             (void)ptrace(PTRACE_DETACH, stop->tasks[i].tid, NULL, NULL);
-    uint64_t took = ttp_attach_now_ns() - stop->began_ns;
+    for (size_t i = stop->count; i-- > 0;)
+        if (!stop->tasks[i].is_stopped && ttp_task_state(stop->tasks[i].tid) != 'D')
+            let_go_late(&stop->tasks[i]);
+    struct ttp_stood this = {.stops = stop->count != 0,
+                             .longest_ns = ttp_attach_now_ns() - stop->began_ns};
+    if (this.stops != 0)
+        ttp_stood_add(stood, &this);
     for (size_t i = stop->count; i-- > 0;)
         if (!stop->tasks[i].is_stopped)
             let_go_late(&stop->tasks[i]);
@@ -336,7 +350,6 @@ uint64_t ttp_stop_end(struct ttp_stop *stop)
         (void)close(stop->memory);
     free(stop->tasks);
     *stop = (struct ttp_stop){.memory = -1};
-    return took;
 }
 
 /* A stop that was asked for before may be told of first: it goes on from there. Whoever is killed
@@ -383,7 +396,7 @@ static const char *stop_tasks(struct ttp_stop *stop)
     return stop->count == 0 ? "it has ended" : read_registers(stop) ? NULL : "it is ending";
 }
 
-static const char *stop_once(struct ttp_stop *stop, uint32_t pid)
+static const char *stop_once(struct ttp_stop *stop, uint32_t pid, struct ttp_stood *stood)
 {
     *stop = (struct ttp_stop){.pid = pid, .began_ns = ttp_attach_now_ns()};
     stop->memory = ttp_memory_open(pid, O_RDWR);
@@ -392,19 +405,20 @@ static const char *stop_once(struct ttp_stop *stop, uint32_t pid)
         if ((stop->tasks[i].registers.cs & 0xffff) != USER_CODE)
             why = "it is a program of 32 bits";
     if (why != NULL)
-        (void)ttp_stop_end(stop);
+        ttp_stop_end(stop, stood);
     return why;
 }
 
 /* Nobody stands still for a thread that waits in the kernel: it is tried again later. */
-ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, ttape_error *err)
+ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, struct ttp_stood *stood,
+                          ttape_error *err)
 {
     const struct timespec pause = {0, PAUSE_LATER_NS};
     const char *why = waits_for_kernel;
     for (uint32_t i = 0; why == waits_for_kernel && i < ATTEMPTS; i++) {
         if (i != 0)
             (void)nanosleep(&pause, NULL);
-        why = stop_once(stop, pid);
+        why = stop_once(stop, pid, stood);
     }
     return why == NULL ? TTAPE_OK : ttp_attach_refuse(err, pid, "%s", why);
 }

@@ -312,8 +312,8 @@ static void fill_attached(const ttape_session *session, ttape_session_result *re
                                            .functions_left = counts->functions_left,
                                            .exits_left = counts->exits_left,
                                            .times = 1};
-    result->stop_count = counts->stops;
-    result->longest_stop_ns = counts->longest_ns;
+    result->stop_count = counts->stood.stops;
+    result->longest_stop_ns = counts->stood.longest_ns;
     result->child_count = counts->children;
     result->busy_count = counts->busy;
     result->loaded_count = counts->loaded;

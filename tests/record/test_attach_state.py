@@ -2,10 +2,13 @@
 """Programs that look at their own state, and unwind, call without a pause while they are attached
 to and left: what patching at start must leave alone (test_patch, test_unwinds), attaching must."""
 import json
+import os
 import re
+import signal
 import sys
 from pathlib import Path
 
+import process_state
 import setting
 import test_attach
 import traces
@@ -25,6 +28,46 @@ def look_at_unwinds(checks, program, ends):
         print(f"SKIPPED, of unwinding from code of ours: {ends}")
         return
     checks.equal(cuts, 0, f"unwinds: samples that end in code of ours: {err}")
+
+
+WAITS = """#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) int f(int n) { volatile int m[4]; m[0] = n; return m[0]; }
+static void *serve(void *unused) {
+    for (char byte; read(0, &byte, 1) == 1;) { byte = f(byte); if (write(1, &byte, 1) != 1) break; }
+    return unused;
+}
+int main(int count, char **words) {
+    pthread_t one; char byte;
+    if (pthread_create(&one, NULL, serve, NULL) != 0 || write(1, "r", 1) != 1) return 1;
+    if (vfork() == 0) _exit(read(atoi(words[count - 1]), &byte, 1) != 0);
+    return pthread_join(one, NULL);
+}
+"""
+# for a thread in the kernel it is waited for 100 ms: PATIENCE_NS
+SAID = re.compile(r"for \d{3,}[.]\d ms at most, and is as it was")
+
+
+def check_tries(checks, work):
+    """A thread waits for a child of vfork: the others stand still for nothing, which is said."""
+    (work / "waits.c").write_text(WAITS)
+    path = setting.build(str(work / "waits.c"), flags=("-O1", "-pthread"), log=False, hooks=False)
+    end, start = os.pipe()
+    program = test_attach.Asked(path, str(end), ready=b"r", pass_fds=(end,))
+    os.close(end)
+    test_attach.until("its child", lambda: process_state.number(program.pid, "State") == "D")
+    server = max(int(name) for name in os.listdir(f"/proc/{program.pid}/task"))
+    attached = test_attach.recorder(program.pid, work / "waits.ttape", most="64G")
+    for tracer in (lambda pid: pid != "0", lambda pid: pid == "0"):
+        test_attach.until("a try", lambda is_it=tracer: is_it(
+            process_state.number(f"{program.pid}/task/{server}", "TracerPid")))
+    os.close(start)
+    test_attach.until("a recording", lambda: program.ask() and test_attach.has_events(attached))
+    attached.send_signal(signal.SIGINT)
+    said = attached.communicate(timeout=test_attach.GIVE_UP)[1]
+    checks.that(SAID.search(said), f"a try that failed is not said: {said}")
+    checks.equal(program.end(), (b"", 0), "a try that failed: the program's end")
 
 
 def has_calls(trace, name):
@@ -66,6 +109,7 @@ def main():
     with setting.work_dir() as folder:
         if test_attach.LACKS in setting.tracetape("attach", "--duration", "10ms", "1").err.decode():
             setting.skip("this machine lacks rdfsbase")
+        check_tries(checks, Path(folder))
         check_all(checks, Path(folder))
     checks.verdict()
 
