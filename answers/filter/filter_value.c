@@ -86,6 +86,28 @@ static struct number number_of(const struct ttp_value_from *from, const ttape_va
     return n;
 }
 
+/* A pointer is compared by the name of what it points to, with or without the sign of a variable's
+ * address. False: it has none. */
+static bool fits_target(const struct ttp_value_asking *asking, uint32_t rule, uint32_t number,
+                        const struct ttp_value_from *from, const ttape_value *value, bool *fits)
+{
+    const ttape_filter_condition *condition = &asking->rules[rule].conditions[number];
+    ttape_string name;
+    bool is_text = condition->operand == TTAPE_FILTER_TEXT, is_same = false;
+    if (value->type != TTAPE_VALUE_POINTER || asking->target == NULL ||
+        condition->compare > TTAPE_FILTER_NOT_EQUAL ||
+        !asking->target(asking->context, from->site, value->number, &name))
+        return false;
+    for (size_t cut = 0; cut < 2 && !is_same; cut++) {
+        ttape_string shown = {name.data + cut, name.size_bytes - cut};
+        if (cut == 0 || (name.size_bytes > 0 && name.data[0] == '&'))
+            is_same = is_text ? asking->text(asking->context, rule, number, shown)
+                              : ttp_is_same_text(shown, condition->text);
+    }
+    *fits = is_same == (condition->compare == TTAPE_FILTER_EQUAL);
+    return true;
+}
+
 bool ttp_value_fits(const struct ttp_value_asking *asking, uint32_t rule, uint32_t number,
                     const struct ttp_value_from *from, const ttape_value *value)
 {
@@ -97,13 +119,19 @@ bool ttp_value_fits(const struct ttp_value_asking *asking, uint32_t rule, uint32
                           .bits = condition->number};
     if (value->type == TTAPE_VALUE_BYTES && value->bytes.size_bytes == 0)
         return false; /* it was not there (F-VNM-11) */
+    bool fits = false;
+    if (condition->operand == TTAPE_FILTER_TEXT &&
+        fits_target(asking, rule, number, from, value, &fits))
+        return fits;
     if (condition->operand == TTAPE_FILTER_TEXT)
         return is_text ? asking->text(asking->context, rule, number, value->bytes) == is_equal
                        : !is_equal;
     if (is_text)
         return condition->compare == TTAPE_FILTER_NOT_EQUAL;
     if (condition->operand == TTAPE_FILTER_WORD && !find_word(asking, from, condition->text, &with))
-        return false;
+        return fits_target(asking, rule, number, from, value, &fits)
+                   ? fits
+                   : value->type == TTAPE_VALUE_POINTER && !is_equal;
     struct number is = {0}; /* a pointer that is NULL */
     if (value->type != TTAPE_VALUE_NULL)
         is = number_of(from, value, condition);

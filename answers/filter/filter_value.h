@@ -17,7 +17,10 @@ struct ttp_value_asking {
      * false: nobody knows. true, false and NULL are known. */
     bool (*constant)(void *context, uint32_t site, bool is_exit, uint32_t place, ttape_string name,
                      int64_t *value);
-    void *context; /* of both */
+    /* What that number points to, as the trace names it ("f", "&variable+8"); NULL, or false: it
+     * does not. */
+    bool (*target)(void *context, uint32_t site, uint64_t number, ttape_string *name);
+    void *context; /* of all */
 };
 
 /* Where a value is from. */

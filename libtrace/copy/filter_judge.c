@@ -106,6 +106,12 @@ static bool find_constant(void *context, uint32_t site, bool is_exit, uint32_t p
            judge->asked.constant(judge->asked.context, site, word, value);
 }
 
+static bool find_target(void *context, uint32_t site, uint64_t number, ttape_string *name)
+{
+    const struct ttp_judge *judge = context;
+    return ttape_reader_get_target(judge->reader, site, number, name) == TTAPE_OK;
+}
+
 static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape_string text)
 {
     const struct ttp_judge *judge = context;
@@ -115,7 +121,8 @@ static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape
 static bool value_fits(struct ttp_judge *judge, uint32_t rule, uint32_t number, uint32_t site,
                        const ttape_value *value, uint32_t place)
 {
-    const struct ttp_value_asking asking = {judge->rules, compare_text, find_constant, judge};
+    const struct ttp_value_asking asking = {judge->rules, compare_text, find_constant, find_target,
+                                            judge};
     struct ttp_value_from from = {.site = site, .place = place};
     ttape_site found = {0};
     from.is_exit = ttp_condition_is_late(&judge->rules[rule].conditions[number]);

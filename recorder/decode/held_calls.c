@@ -184,8 +184,8 @@ static void conclude(struct ttp_encode *e, struct ttp_thread *thread, uint64_t n
         return;
     if (event->is_question)
         decide(e, event,
-               ttp_judging_end(e, ttp_site_at(e, thread, event->site), event->rules, duration_ns,
-                               result));
+               ttp_judging_end(e, thread, ttp_site_at(e, thread, event->site), event->rules,
+                               duration_ns, result));
     decide_time(event, duration_ns, true);
 }
 
@@ -196,8 +196,8 @@ static void end_call(struct ttp_encode *e, struct ttp_thread *thread,
     conclude(e, thread, ended->number, ended->took_ns, result);
     if (ended->triggers != 0)
         ttp_judging_fire(e,
-                         ttp_judging_end(e, ttp_site_at(e, thread, ended->site), ended->triggers,
-                                         ended->took_ns, result),
+                         ttp_judging_end(e, thread, ttp_site_at(e, thread, ended->site),
+                                         ended->triggers, ended->took_ns, result),
                          TTAPE_TRIGGER_END, ended->ns);
 }
 
@@ -223,7 +223,7 @@ static void begin_last(struct ttp_encode *e, struct ttp_thread *thread, const tt
 {
     struct ttp_held_event *event = held_at(&thread->held, thread->held.events.count - 1);
     uint64_t late = e->judging.late;
-    event->rules = ttp_judging_begin(e, ttp_site_at(e, thread, event->site), values, count);
+    event->rules = ttp_judging_begin(e, thread, ttp_site_at(e, thread, event->site), values, count);
     see_begin(e, thread, event, event->rules);
     set_limits(e, thread, event, event->rules);
     event->rules &= ~e->judging.triggers.rules;
@@ -233,10 +233,23 @@ static void begin_last(struct ttp_encode *e, struct ttp_thread *thread, const tt
         decide(e, event, event->rules);
 }
 
+/* Conditions may be about names of what pointers point to: a pointer that cannot be named has none
+ * there either. */
+static void name_pointers(struct ttp_encode *e, struct ttp_thread *thread,
+                          const ttape_value *values, uint32_t count)
+{
+    ttape_error err;
+    for (uint32_t i = 0; e->judging.asks_words && e->options.name_values != NULL && i < count; i++)
+        if (values[i].type == TTAPE_VALUE_POINTER && values[i].number != 0)
+            (void)ttp_target_name(e, thread, values[i].number, &err);
+}
+
 static void settle_last(struct ttp_encode *e, struct ttp_thread *thread, const ttape_value *values,
                         uint32_t count)
 {
     struct ttp_held *held = &thread->held;
+    if (held->waits != TTP_HELD_NOTHING)
+        name_pointers(e, thread, values, count);
     if (held->waits == TTP_HELD_BEGIN)
         begin_last(e, thread, values, count);
     else if (held->waits == TTP_HELD_END)

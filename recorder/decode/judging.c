@@ -19,6 +19,8 @@ static uint32_t add_rules(struct ttp_judging *judging, const ttape_filter *filte
             judging->conditional |= bit;
             if (ttp_condition_is_late(&rules[i].conditions[k]))
                 judging->late |= bit;
+            judging->asks_words |= rules[i].conditions[k].operand == TTAPE_FILTER_TEXT ||
+                                   rules[i].conditions[k].operand == TTAPE_FILTER_WORD;
         }
         if (rules[i].kind == TTAPE_FILTER_DEPTH_BELOW || rules[i].kind == TTAPE_FILTER_TIME_BELOW)
             judging->limiting |= bit;
@@ -105,6 +107,8 @@ ttape_status ttp_judging_take(struct ttp_encode *e, struct ttp_site_seen *seen,
 /* ---- calls ---- */
 
 struct asked_row {
+    const struct ttp_encode *e;
+    const struct ttp_thread *thread;
     const ttape_call_conditions *asked;
     const struct ttp_condition_seen *row;
 };
@@ -124,11 +128,22 @@ static bool take_constant(void *context, uint32_t site, bool is_exit, uint32_t p
     return row->has_constant;
 }
 
-static bool fits_site(const struct ttp_encode *e, const struct ttp_site_seen *site,
-                      const struct ttp_condition_seen *row, const ttape_value *value, bool is_exit)
+static bool take_target(void *context, uint32_t site, uint64_t number, ttape_string *name)
 {
-    struct asked_row one = {.asked = &e->options.conditions, .row = row};
-    const struct ttp_value_asking asking = {e->judging.rules, compare_text, take_constant, &one};
+    const struct asked_row *one = context;
+    const char *symbol = ttp_target_symbol(one->e, one->thread, number);
+    (void)site;
+    *name = (ttape_string){symbol, symbol != NULL ? strlen(symbol) : 0};
+    return symbol != NULL;
+}
+
+static bool fits_site(const struct ttp_encode *e, const struct ttp_thread *thread,
+                      const struct ttp_site_seen *site, const struct ttp_condition_seen *row,
+                      const ttape_value *value, bool is_exit)
+{
+    struct asked_row one = {.e = e, .thread = thread, .asked = &e->options.conditions, .row = row};
+    const struct ttp_value_asking asking = {e->judging.rules, compare_text, take_constant,
+                                            take_target, &one};
     const struct ttp_value_from from = {
         .place = row->place, .is_exit = is_exit, .is_system_call = ttp_site_is_call(site)};
     return ttp_value_fits(&asking, row->rule, row->condition, &from, value);
@@ -146,20 +161,22 @@ static const ttape_filter_condition *condition_of(const struct ttp_encode *e,
     return &e->judging.rules[row->rule].conditions[row->condition];
 }
 
-uint64_t ttp_judging_begin(const struct ttp_encode *e, const struct ttp_site_seen *site,
-                           const ttape_value *values, uint32_t count)
+uint64_t ttp_judging_begin(const struct ttp_encode *e, const struct ttp_thread *thread,
+                           const struct ttp_site_seen *site, const ttape_value *values,
+                           uint32_t count)
 {
     uint64_t rules = site->rules;
     const struct ttp_condition_seen *row = rows_of(e, site);
     for (uint32_t i = 0; i < site->condition_count; i++, row++)
         if ((rules >> row->rule & 1) != 0 && !ttp_condition_is_late(condition_of(e, row)) &&
-            (row->place >= count || !fits_site(e, site, row, &values[row->place], false)))
+            (row->place >= count || !fits_site(e, thread, site, row, &values[row->place], false)))
             rules &= ~(UINT64_C(1) << row->rule);
     return rules;
 }
 
-uint64_t ttp_judging_end(const struct ttp_encode *e, const struct ttp_site_seen *site,
-                         uint64_t rules, int64_t duration_ns, const ttape_value *result)
+uint64_t ttp_judging_end(const struct ttp_encode *e, const struct ttp_thread *thread,
+                         const struct ttp_site_seen *site, uint64_t rules, int64_t duration_ns,
+                         const ttape_value *result)
 {
     const struct ttp_condition_seen *row = rows_of(e, site);
     for (uint32_t i = 0; i < site->condition_count; i++, row++) {
@@ -168,7 +185,7 @@ uint64_t ttp_judging_end(const struct ttp_encode *e, const struct ttp_site_seen 
             continue;
         bool holds = condition->operand == TTAPE_FILTER_SPAN
                          ? ttp_span_fits(condition, duration_ns)
-                         : result != NULL && fits_site(e, site, row, result, true);
+                         : result != NULL && fits_site(e, thread, site, row, result, true);
         if (!holds)
             rules &= ~(UINT64_C(1) << row->rule);
     }

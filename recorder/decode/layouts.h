@@ -104,6 +104,9 @@ ttape_status ttp_frame_module(struct ttp_encode *e, struct ttp_thread *thread, u
  * once. */
 ttape_status ttp_target_name(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
                              ttape_error *err);
+/* What that said; NULL: nothing. */
+const char *ttp_target_symbol(const struct ttp_encode *e, const struct ttp_thread *thread,
+                              uint64_t address);
 /* Rules have changed: each site is asked about again. */
 ttape_status ttp_sites_judge_again(struct ttp_encode *e, ttape_error *err);
 /* All sites and paths, with the ids that they have, in another file. */

@@ -347,6 +347,20 @@ ttape_status ttp_target_name(struct ttp_encode *e, struct ttp_thread *thread, ui
     return is_asked ? TTAPE_OK : define_one(e, thread, index, err);
 }
 
+const char *ttp_target_symbol(const struct ttp_encode *e, const struct ttp_thread *thread,
+                              uint64_t address)
+{
+    const struct ttp_layout *layout = layout_now(e, thread);
+    uint32_t index = ttp_map_find(&layout->by_target, address);
+    if (index == TTAPE_NONE)
+        return NULL;
+    const struct ttp_site_seen *seen = seen_at(e, thread, index);
+    struct ttp_layout *root = ttp_layout_root(e, layout, seen->module);
+    const struct ttp_site_seen *first = root == NULL ? NULL : ttp_root_find(root, seen);
+    const char *symbol = seen->symbol != NULL || first == NULL ? seen->symbol : first->symbol;
+    return symbol != NULL && *symbol != '\0' ? symbol : NULL;
+}
+
 /* A site takes the choice of the same function elsewhere, as when it was first seen. */
 static void share_again(struct ttp_encode *e, const struct ttp_layout *layout)
 {

@@ -34,6 +34,7 @@ struct ttp_condition_seen {
 /* Of the filter, worked out once, and how far triggers have come. */
 struct ttp_judging {
     bool is_ready;
+    bool asks_words; /* of values: names of what pointers point to may be among them */
     ttape_filter_rule rules[TTAPE_FILTER_MAX_RULES]; /* the filter's, then the triggers' */
     struct ttp_triggers triggers;
     uint64_t of_kind[TTAPE_FILTER_KIND_COUNT];
@@ -98,11 +99,13 @@ ttape_status ttp_judging_take(struct ttp_encode *e, struct ttp_site_seen *seen,
                               const ttape_site *site, const ttape_module *module,
                               const ttape_site_values *names, ttape_error *err);
 /* Those of a site's rules that choose a call which is given these values; late ones stay. */
-uint64_t ttp_judging_begin(const struct ttp_encode *e, const struct ttp_site_seen *site,
-                           const ttape_value *values, uint32_t count);
+uint64_t ttp_judging_begin(const struct ttp_encode *e, const struct ttp_thread *thread,
+                           const struct ttp_site_seen *site, const ttape_value *values,
+                           uint32_t count);
 /* What of them stays when the call ends; result: NULL: it has none. */
-uint64_t ttp_judging_end(const struct ttp_encode *e, const struct ttp_site_seen *site,
-                         uint64_t rules, int64_t duration_ns, const ttape_value *result);
+uint64_t ttp_judging_end(const struct ttp_encode *e, const struct ttp_thread *thread,
+                         const struct ttp_site_seen *site, uint64_t rules, int64_t duration_ns,
+                         const ttape_value *result);
 /* The same of a call that has taken so long, and goes on; false: some are not known. */
 bool ttp_judging_knows(const struct ttp_encode *e, const struct ttp_site_seen *site,
                        uint64_t *rules, int64_t elapsed_ns);

@@ -133,6 +133,27 @@ def check_choices(checks, work, program):
         checks.equal(len(found), len(wanted), f"{options}: calls")
 
 
+def check_named_pointers(checks, work, program):
+    """Of pointers, the names of what they point to are what conditions compare, when recording and
+    when reading; one that is shown under a name is not another one."""
+    options = ("--patch", "^(pointed|stacks)$", "--args")
+    every = only(record(checks, work, program, *options), "pointed")
+    one, other = every[:1], every[1:]
+    trace = (work / "values.ttape").rename(work / "pointers.ttape")
+    for condition, wanted in (
+            ('f="above"', one), ("f=above", one), ("f=/^ab/", one), ("f=nosuch", []),
+            ('f!="above"', other), ("f!=above", other), ('at="&table+16"', one),
+            ('at="table*"', one), ("at!=table", every), ("g=NULL", one), ('g="above"', other),
+            ("f=above, at=table", [])):
+        condition = f"pointed({condition}), stacks"
+        done = setting.run([setting.COMMAND, "dump", trace, "--filter", condition], timeout=60)
+        found = re.findall(r"  (pointed\(.*);", done.out.decode())
+        checks.equal((found, b"stacks(" in done.out), (wanted, True), f"dump, {condition}")
+        if condition[8:11] in ("f=a", "f!=", "at="):
+            found = record(checks, work, program, *options, "--filter", condition)
+            checks.equal(only(found, "pointed"), wanted, f"record, {condition}")
+
+
 def check_filters(checks, work, program):
     """Of what was recorded by verbs that read it, and when it is recorded."""
     trace, some = work / "values.ttape", "records|found|pairs|enums"
@@ -160,6 +181,7 @@ def check_filters(checks, work, program):
         done = setting.run([setting.COMMAND, "tree", trace, "--filter", condition], timeout=60)
         calls = re.findall(r"(\d+)  s0e\d+ ", done.out.decode())
         checks.equal(sum(map(int, calls)), len(wanted), f"tree --filter {condition}: {done.out}")
+    check_named_pointers(checks, work, program)
     for condition, wanted in (('records(b.name="na*", b.low & 2)', 2), ("records(a.id=6)", 1)):
         found = record(checks, work, program, "--patch", some, "--filter", condition)
         checks.equal(len(only(found, "records")), wanted, f"record --filter {condition}")
