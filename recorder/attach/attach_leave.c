@@ -21,9 +21,11 @@
 #define TRIES           100u /* for the segment: a busy machine lets who is inside wait */
 #define LEAST_NS        UINT64_C(10000) /* for who is to leave it alone; then longer, up to */
 #define MOST_NS         UINT64_C(20000000)
+#define LED_OUT_NS      UINT64_C(5000)
 #define SOON            25u
 #define PAUSE_NS        2000000
 #define PAUSE_LATER_NS  20000000
+#define PAUSE_MOST_NS   UINT64_C(400000000)
 #define CHANGES_MOST    8000000u
 #define LOCKED          24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
 
@@ -38,8 +40,9 @@ struct leaving {
     struct range ranges[RANGES];
     uint32_t range_count;
     bool was_compared;
-    bool may_call; /* no filter of system calls has come meanwhile */
-    bool is_last;  /* it is not tried again */
+    bool may_call;     /* no filter of system calls has come meanwhile */
+    bool is_last;      /* it is not tried again */
+    uint64_t stood_ns; /* in the last stop */
     const struct ttp_segment *segment;
     uint64_t shared_at; /* of struct ttp_agent_shared, as the segment's own head has it */
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
@@ -258,15 +261,18 @@ static bool is_inside(const struct leaving *l, uint64_t at)
     return is_so;
 }
 
-/* A process that a signal has stopped does not go on between our stops: who is inside goes on alone
- * until it is out, and stays stopped there. */
+/* Who is inside goes on alone until it is out, and stands there. Of many threads on few processors
+ * only some run between two stops; so that takes a quarter of the stop more, and for each thread as
+ * much as its own share is. A process that a signal has stopped does not go on between stops: there
+ * it takes as long as it takes. */
 static void lead_out(struct ttp_stop *stop, const struct leaving *l)
 {
+    uint64_t now = ttp_attach_now_ns();
+    uint64_t end = now + (now - stop->began_ns) / 4 + stop->count * LED_OUT_NS;
     for (size_t i = 0; i < stop->count; i++) {
         struct ttp_stopped_task *task = &stop->tasks[i];
-        uint64_t ns = task->is_held ? LEAST_NS : MOST_NS;
-        for (; ns < MOST_NS && is_inside(l, task->registers.rip); ns *= 2)
-            if (!ttp_stop_run(task, ns))
+        for (uint64_t ns = LEAST_NS; ns < MOST_NS && is_inside(l, task->registers.rip); ns *= 2)
+            if ((!task->is_held && ttp_attach_now_ns() > end) || !ttp_stop_run(task, ns))
                 break;
     }
 }
@@ -445,6 +451,7 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
         return TTAPE_OK;
     }
     *is_again = is_known && l->may_call && !l->said->is_unmapped && l->said->foreign == 0;
+    l->stood_ns = ttp_attach_now_ns() - stop.began_ns;
     ttp_stop_end(&stop, &l->said->stood);
     return is_known ? TTAPE_OK
                     : ttp_attach_refuse(err, l->said->pid,
@@ -474,16 +481,25 @@ static uint32_t steps_left(const struct leaving *l)
     return left;
 }
 
+/* A machine on which a stop takes long lets each thread wait as long for its turn: so it runs for
+ * no shorter time than it stood, and who is inside can leave. */
+static void pause_before(const struct leaving *l, uint32_t tries)
+{
+    uint64_t least = tries < SOON ? PAUSE_NS : PAUSE_LATER_NS;
+    uint64_t most = l->stood_ns < PAUSE_MOST_NS ? l->stood_ns : PAUSE_MOST_NS;
+    const struct timespec pause = {0, (long)(most > least ? most : least)};
+    (void)nanosleep(&pause, NULL);
+}
+
 ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *segment,
                        ttape_error *err)
 {
-    const struct timespec pause = {0, PAUSE_NS}, later = {0, PAUSE_LATER_NS};
     struct leaving l = {.said = leaving, .segment = segment};
     ttape_status status = TTAPE_OK;
     bool is_again = true;
     for (uint32_t tries = 0, left = steps_left(&l); is_again && tries < TRIES;) {
         if (tries != 0)
-            (void)nanosleep(tries < SOON ? &pause : &later, NULL);
+            pause_before(&l, tries);
         l.is_last = tries + 1 == TRIES;
         status = leave_once(&l, &is_again, err);
         if (status != TTAPE_OK && is_gone(leaving->pid)) {

@@ -17,6 +17,12 @@ class TraceError(Exception):
     pass
 
 
+def count_holes(told):
+    """Records that were not written, of what dump says."""
+    lost = re.findall(rb"gap: (\d+) events lost, reason: unknown", told)
+    return sum(int(number) for number in lost)
+
+
 def info(path):
     done = tracetape("info", "--json", "--all", path)
     if done.status:

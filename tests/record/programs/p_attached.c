@@ -2,6 +2,7 @@
  * hooks; it is attached to. Words say what it does beside that:
  *
  *     busy         nobody naps, as all do now and then without it; to be said first
+ *     counts       at the end it says how many answers it gave
  *     threads N    as many threads
  *     waits        a thread that waits in epoll_wait and minds each EINTR
  *     rings        a thread that waits for a ring of the kernel's, and minds each EINTR
@@ -37,7 +38,7 @@ static volatile sig_atomic_t is_over;
 static uint64_t answers[ANSWERS];
 static volatile unsigned long done_count, wrong_count;
 
-static bool is_busy, is_stormy;
+static bool is_busy, is_stormy, is_counting;
 static sem_t waiting;
 
 static void end(int number)
@@ -306,6 +307,7 @@ int main(int count, char **words)
     for (int i = 1; i < count; i++) {
         unsigned number = i + 1 < count ? (unsigned)atoi(words[i + 1]) : 0;
         is_busy |= strcmp(words[i], "busy") == 0;
+        is_counting |= strcmp(words[i], "counts") == 0;
         if (strcmp(words[i], "threads") == 0)
             for (unsigned j = 0; j < number; j++)
                 begin(serve_on, (void *)(uintptr_t)j);
@@ -337,6 +339,8 @@ int main(int count, char **words)
     (void)!write(ends[1], "x", 1);
     for (unsigned i = 0; i < thread_count; i++)
         (void)pthread_join(threads[i], NULL);
+    if (is_counting)
+        (void)fprintf(stderr, "%lu answers, %lu wrong\n", done_count, wrong_count);
     (void)printf("%s\n", done_count == 0    ? "nothing was done"
                          : wrong_count != 0 ? "wrong"
                                             : "right");
