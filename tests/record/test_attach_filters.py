@@ -230,8 +230,26 @@ def check_filters(program):
     assert names - {"(the recorder)"} == {"leaf", "named"}, names
     found = calls_of(trace)
     assert set(found["named"][1:]) == {'named(name="of the library") = 111'}, set(found["named"])
-    found = called(program, "-F", "^leaf$", on="leaf times 1000 do finish")
+    found = called(program, "-F", "^leaf$", on="work times 1000 do finish")
     assert set(found) - {"(the recorder)"} == {"leaf"}, found
+
+
+def check_triggers(program):
+    """What a trigger waits for is seen, whatever leaves it out; signals are not, and refused."""
+    trace = attach(program, "-N", "^other$",
+                   on="leaf times 500 do checkpoint; other times 1000 do finish")
+    copy = Path(f"{trace}.snapshot-1")
+    assert subprocess.run([COMMAND, "verify", copy], check=False).returncode == 0
+    names = {row["name"] for row in json.loads(say("report", copy, "--json"))["rows"]}
+    assert {"leaf", "work"} <= names and "other" not in names, names
+    found = called(program, "-F", "^(leaf|work)$",
+                   on="work times 100 do off; other times 1000 do finish")
+    assert found["work"] in (100, 101) and "other" not in found, found
+    found = called(program, on="after 0s do off; work times 100 do on; other times 1000 do finish")
+    assert "main" not in found and found["work"] > 1, found
+    done = subprocess.run([COMMAND, "attach", "--on", "signal USR1 do finish", "1"], check=False,
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and "signal ...' is not seen" in done.stderr, done
 
 
 def plan(program, *options, **environment):
@@ -342,6 +360,7 @@ def main():
                    cwd=WORK)
     subprocess.run(["cc", *flags, "-pthread", "-o", "v", "v.c", "-ldl"], check=True, cwd=WORK)
     check_filters(program)
+    check_triggers(program)
     check_plans(program, library)
     check_plan_folders(program)
     check_elsewhere(program)

@@ -108,6 +108,12 @@ struct choosing {
     void *context;
 };
 
+static bool is_seen(const struct choosing *c, ttape_string name)
+{
+    return c->patch->filter != NULL &&
+           tool_record_filter_sees(c->patch->filter, &c->patch->rules, name);
+}
+
 static bool is_left(const struct choosing *c, ttape_string name)
 {
     return c->patch->filter != NULL &&
@@ -123,9 +129,10 @@ static void judge_function(struct choosing *c, uint32_t index, ttape_string name
         name = (ttape_string){unnamed, (size_t)size};
     }
     const struct tool_patterns *no = c->patch->no_function;
-    bool is_chosen = tool_record_passes_name(&c->patch->rules, name) &&
-                     (no == NULL || !tool_record_matches_name(&c->patch->rules, no, name)) &&
-                     !is_left(c, name);
+    bool is_chosen = is_seen(c, name) ||
+                     (tool_record_passes_name(&c->patch->rules, name) &&
+                      (no == NULL || !tool_record_matches_name(&c->patch->rules, no, name)) &&
+                      !is_left(c, name));
     c->patch->leaves_unnamed |= name.data == unnamed && !is_chosen;
     c->take(c->context, index, name, is_chosen);
 }

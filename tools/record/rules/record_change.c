@@ -45,6 +45,8 @@ static ttape_status check(struct tool_record_rules *rules, const struct tool_fil
     if (rules->lacks_times && (asks_times(filter->rules, filter->rule_count) ||
                                asks_times(triggers->rules, triggers->rule_count)))
         return fail(err, "the filter asks for times: it was begun with --clock none");
+    if (rules->lacks_signals && tool_record_has_signal(triggers))
+        return fail(err, tool_record_no_signals);
     return TTAPE_OK;
 }
 

@@ -9,6 +9,19 @@ static bool is_of_sites(ttape_filter_kind kind)
     return kind != TTAPE_FILTER_DEPTH && kind != TTAPE_FILTER_TIME;
 }
 
+const char tool_record_no_signals[] =
+    "--on 'signal ...' is not seen in a process that is attached to: name the handler's function";
+
+bool tool_record_has_signal(const struct tool_filter_made *made)
+{
+    uint32_t count;
+    const ttape_trigger *triggers = ttape_filter_get_triggers(made->triggers, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (triggers[i].event == TTAPE_TRIGGER_SIGNAL)
+            return true;
+    return false;
+}
+
 int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names)
 {
     int status = TOOL_OK;
@@ -21,6 +34,8 @@ int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, b
                             TTAPE_FILTER_MAX_RULES);
     if (status == TOOL_OK && !has_names && rules->triggers.rule_count > 0)
         status = tool_usage(verb, "--on needs names: it does not go with --no-symbols");
+    if (status == TOOL_OK && rules->lacks_signals && tool_record_has_signal(&rules->triggers))
+        status = tool_usage(verb, "%s", tool_record_no_signals);
     for (uint32_t i = 0; status == TOOL_OK && i < rules->filter.rule_count; i++) {
         const ttape_filter_rule *rule = &rules->filter.rules[i];
         if (!has_names && is_of_sites(rule->kind))
@@ -115,13 +130,19 @@ uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_
     return join_choices(any, chosen) | (is_small ? TTAPE_SELECT_DROP : 0);
 }
 
+bool tool_record_filter_sees(const struct tool_record_rules *rules, struct tool_record_rules *words,
+                             ttape_string name)
+{
+    bool is_its = false;
+    for (uint32_t i = 0; i < rules->triggers.rule_count && !is_its; i++)
+        is_its = is_called(words, &rules->triggers.made[i], name);
+    return is_its;
+}
+
 bool tool_record_filter_leaves(const struct tool_record_rules *rules,
                                struct tool_record_rules *words, ttape_string name, const char *path)
 {
     bool any[TTAPE_FILTER_KIND_COUNT] = {false}, chosen[TTAPE_FILTER_KIND_COUNT] = {false};
-    for (uint32_t i = 0; i < rules->triggers.rule_count; i++)
-        if (is_called(words, &rules->triggers.made[i], name))
-            return false; /* it has to be seen */
     for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
         const struct tool_filter_rule *made = &rules->filter.made[i];
         ttape_filter_kind kind = rules->filter.rules[i].kind;

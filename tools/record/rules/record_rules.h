@@ -31,6 +31,7 @@ struct tool_record_rules {
     struct tool_filter_made new_filter, new_triggers;
     char *new_on;
     bool has_new_filter, has_new_triggers, lacks_times;
+    bool lacks_signals;                 /* a process that is attached to does not tell of them */
     ttape_site_rules first;             /* without filters */
     const struct tool_patterns *called; /* functions of libraries; NULL, or none: all */
     char *text;                         /* of the last name, as a C string */
@@ -74,6 +75,9 @@ bool tool_record_is_mangled(const struct tool_record_rules *rules);
 /* record_filter.c: takes the filter that was said. Returns a tool_exit: what a recording cannot go
  * by is refused. */
 int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names);
+/* Whether one of these triggers waits for a signal; and what is said where signals are not seen. */
+bool tool_record_has_signal(const struct tool_filter_made *made);
+extern const char tool_record_no_signals[];
 /* Puts what is no function's into the rules of a recording. */
 void tool_record_filter_apply(struct tool_record_rules *rules, ttape_site_rules *into);
 /* Which of its rules are about a site, as bits. */
@@ -114,6 +118,9 @@ void tool_record_triggers_say(struct tool_record_rules *rules);
 /* What it says of a site: bits TTAPE_SELECT_*. */
 uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_site *site,
                                    const ttape_module *module);
+/* Whether a trigger is about a function: it has to be seen, whatever leaves it out. */
+bool tool_record_filter_sees(const struct tool_record_rules *rules, struct tool_record_rules *words,
+                             ttape_string name);
 /* Whether all calls of a function are left out, whatever is around them, as far as its name and its
  * module tell: it need not be patched. `words`: whose memory of names is used, as this is asked in
  * another thread. */
