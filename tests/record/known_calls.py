@@ -84,7 +84,7 @@ def make(source, compiler, flags, objects=(), name=None):
     with tempfile.TemporaryDirectory(dir=target.parent) as work:
         made = Path(work, "made")
         setting.call([*words, source, *objects, "-o", made, "-pthread"])
-        made.rename(target)
+        setting.keep_made(made, target)
     return target
 
 
@@ -96,7 +96,7 @@ def build(source, way):
     if not bare.is_file():
         with tempfile.TemporaryDirectory(dir=whole.parent) as work:
             setting.call(["strip", "-o", Path(work, "bare"), whole])
-            Path(work, "bare").rename(bare)
+            setting.keep_made(Path(work, "bare"), bare)
     return bare
 
 

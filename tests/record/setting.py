@@ -2,6 +2,7 @@
 that cannot hang.
 
 Everything here treats `tracetape record` as a black box: command line, exit status, files."""
+import contextlib
 import hashlib
 import os
 import re
@@ -88,6 +89,12 @@ def made_before(place, name):
         programs() / place / name
 
 
+def keep_made(made, target):
+    """Keeps what was made, if nobody has made it meanwhile: a program that runs keeps its file."""
+    with contextlib.suppress(FileExistsError):
+        os.link(made, target)
+
+
 def log_object(compiler):
     """own.c, not instrumented, made once per content."""
     words = [COMPILERS[compiler][0], "-O1", "-fPIC", "-c"]
@@ -98,7 +105,7 @@ def log_object(compiler):
         with tempfile.TemporaryDirectory(dir=target.parent) as work:
             made = Path(work, "own.o")
             call([*words, PROGRAMS / "own.c", "-o", made])
-            made.rename(target)
+            keep_made(made, target)
     return target
 
 
@@ -125,7 +132,7 @@ def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=T
         link = ["-rdynamic", "-pthread", *libraries, "-ldl"]
         objects = [log_object(compiler)] if log else []
         call([*words, "-w", "-o", made, PROGRAMS / name, *objects, *link])
-        made.rename(target)
+        keep_made(made, target)
     return target
 
 

@@ -37,11 +37,11 @@ def check_left(checks, folder, program):
                           stdout=subprocess.PIPE, env=setting.environment()) as recorder:
         for said in (b"begins\n", b"awake\n"):
             checks.equal(recorder.stdout.readline(), said, "what it says")
-            done = setting.tracetape("control", str(recorder.pid), "flush")
+            done = setting.tracetape("control", str(recorder.pid), "flush", "--wait", "110s")
             checks.equal(done.status, 0, f"flush: {done.err}")
             recorder.stdin.write(b"x" * (said == b"begins\n"))
             recorder.stdin.flush()
-        done = setting.tracetape("control", str(recorder.pid), "snapshot")
+        done = setting.tracetape("control", str(recorder.pid), "snapshot", "-w", "110s")
         checks.equal(done.status, 0, f"copy: {done.err}")
         recorder.kill()
     check_weight(checks, "copy", f"{trace}.snapshot-1")

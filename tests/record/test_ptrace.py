@@ -251,7 +251,7 @@ def test_attached():
                 pass  # it is about to
             begun = time.monotonic_ns()
             done = subprocess.run([setting.COMMAND, "record", "--attach", str(process.pid),
-                                   "--max-time", "300ms", "-q", "-f", "-o", "attached.ttape"],
+                                   "--max-time", "1s", "-q", "-f", "-o", "attached.ttape"],
                                   capture_output=True, timeout=60)
             took = time.monotonic_ns() - begun
             assert done.returncode == 0 and process.poll() is None, done
