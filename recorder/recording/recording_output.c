@@ -259,6 +259,19 @@ ttape_status ttape_recording_set_number(ttape_recording *r, const char *key, uin
     return ttp_number_add(&r->encoder, &r->encoder.numbers, key, value, err);
 }
 
+/* A text that was cut off ends with a whole word, or at least a whole character. */
+static void cut_words(char *text)
+{
+    size_t size = strlen(text), end = size;
+    while (end > 0 && text[end] != ' ')
+        end--;
+    for (; end == 0 && size > 0 && ((unsigned char)text[size - 1] & 0xC0u) == 0x80; size--)
+        continue;
+    if (end == 0 && size > 0 && (unsigned char)text[size - 1] >= 0xC0u)
+        size--;
+    text[end != 0 ? end : size] = '\0';
+}
+
 ttape_status ttape_recording_set_text(ttape_recording *r, const char *key, const char *text,
                                       ttape_error *err)
 {
@@ -268,6 +281,8 @@ ttape_status ttape_recording_set_text(ttape_recording *r, const char *key, const
     TTP_TRY(ttp_number_add(e, &e->numbers, key, 0, err));
     struct ttp_number *added = (struct ttp_number *)e->numbers.data + e->numbers.count - 1;
     (void)snprintf(added->text, sizeof added->text, "%s", text);
+    if (strlen(text) >= sizeof added->text)
+        cut_words(added->text);
     return TTAPE_OK;
 }
 

@@ -25,7 +25,7 @@ struct ttp_piece {
 /* A number for the metadata. */
 struct ttp_number {
     char key[32];
-    char text[256]; /* "": it is a number */
+    char text[1024]; /* "": it is a number */
     uint64_t value;
 };
 

@@ -142,6 +142,10 @@ def check_reasons(run):
                          "too_near" in texts[0], True, f"reasons {options}: {texts}")
         run.checks.equal(any("; libc.so.6: " in text for text in texts), options is libraries,
                          f"of libraries, {options}: {texts}")
+    long = texts[0]  # of libc with its reasons
+    run.checks.that(len(long) > 256 and not long.endswith((",", ":", " ")) and
+                    (long.endswith(" more") or long.endswith("those that it calls")),
+                    "no reason is cut off", long)
 
 
 def spoil_bytes(plan, entry, code):

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "arena_player.h"
+#include "base/text.h"
 #include "recorder/state/recording_internal.h"
 
 #define FIRST_BLOCKS  128u
@@ -187,6 +188,43 @@ START_TEST(numbers_of_a_hostile_program_do_no_harm)
 }
 END_TEST
 
+/* The words that fit, or the characters. */
+START_TEST(texts_are_cut_between_words)
+{
+    char text[1200];
+    ttape_source source;
+    ttape_metadata_entry entry;
+    open_with(0);
+    struct ttest_block b = ttest_block_take(&player, pid, 1, 1, 1);
+    ttest_process_message(&b, 0, 1, "/bin/program");
+    ttest_enter(&b, 0x1000);
+    for (int i = 0; i < 1199; i++)
+        text[i] = i % 100 == 99 ? ' ' : 'w';
+    text[1199] = '\0';
+    TTEST_DONE(ttape_recording_set_text(player.recording, "words", text, &err));
+    for (int i = 0; i < 1199; i++)
+        text[i] = "\xc3\xa9"[i % 2];
+    TTEST_DONE(ttape_recording_set_text(player.recording, "characters", text, &err));
+    text[1023] = '\0';
+    TTEST_DONE(ttape_recording_set_text(player.recording, "whole", text + 1, &err));
+    (void)ttest_finish(&player);
+    ttape_reader *reader = ttest_read(&player, player.output, &source);
+    unsigned seen = 0;
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++) {
+        static const char *const keys[] = {"words", "characters", "whole"};
+        static const size_t sizes[] = {999, 1022, 1022};
+        for (int k = 0; k < 3; k++)
+            if (ttp_text_is(entry.key, keys[k])) {
+                ck_assert_uint_eq(entry.text.size_bytes, sizes[k]);
+                seen++;
+            }
+    }
+    ck_assert_uint_eq(seen, 3);
+    ttape_reader_close(reader);
+    ttape_source_file_close(&source);
+}
+END_TEST
+
 START_TEST(who_waits_is_woken_by_a_block)
 {
     open_with(0);
@@ -260,6 +298,7 @@ int main(void)
     tcase_add_test(tests, what_is_used_stays);
     tcase_add_test(tests, what_a_program_added_is_drained);
     tcase_add_test(tests, numbers_of_a_hostile_program_do_no_harm);
+    tcase_add_test(tests, texts_are_cut_between_words);
     tcase_add_test(tests, who_waits_is_woken_by_a_block);
     tcase_add_test(tests, a_file_that_was_truncated_does_not_grow_again);
     tcase_add_test(tests, who_asks_for_off_just_when_it_is_held_is_heard);

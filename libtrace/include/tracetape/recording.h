@@ -325,7 +325,7 @@ TTAPE_API const char *ttape_recording_get_patched_module(const ttape_recording *
 /* Adds metadata, before finish. */
 TTAPE_API ttape_status ttape_recording_set_number(ttape_recording *recording, const char *key,
                                                   uint64_t value, ttape_error *err);
-/* Of a text its first 255 bytes; an empty one is none. */
+/* Of a text longer than 1023 bytes the words that fit; an empty one is none. */
 TTAPE_API ttape_status ttape_recording_set_text(ttape_recording *recording, const char *key,
                                                 const char *text, ttape_error *err);
 /* Takes the rest (of processes that run on, what they have recorded so far), ends the trace, gives

@@ -12,7 +12,7 @@
 #define SAID_BYTES    96u
 #define CALLED_BYTES  192u
 #define KEPT_BYTES    256u
-#define NAME_ROOM     128u /* of one library */
+#define LIBRARY_BYTES 768u /* what is said of one library */
 #define REASONS_BYTES 1024u
 #define NAMED_MOST    3u
 #define MORE_BYTES    48u /* two numbers, and words */
@@ -141,15 +141,25 @@ static bool was_left(const struct tool_record_patch *patch, const ttape_recordin
     return false;
 }
 
-/* "2 are shorter than five bytes, 1 ...: f, g and h"; of the command's functions. */
+/* "2 are shorter than five bytes, 1 ...: f, g and h"; of the command's functions. Each reason is
+ * whole: where there is no room for more of them, "9 for other reasons" follow. */
 static void list_reasons(struct judged *judged, char *text, size_t room)
 {
     size_t used = 0;
-    for (unsigned i = 0; i < TTP_PATCH_REASONS; i++)
-        if (i != TTP_PATCH_CAN && judged->reasons[i] != 0 && used < room)
+    uint64_t others = 0;
+    for (unsigned i = 0; i < TTP_PATCH_REASONS; i++) {
+        const char *words = tool_patch_reason_text((enum ttp_patch_reason)i);
+        if (i == TTP_PATCH_CAN || judged->reasons[i] == 0)
+            continue;
+        if (used + strlen(words) + 2 * (size_t)MORE_BYTES + sizeof judged->left >= room)
+            others += judged->reasons[i];
+        else
             used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64 " %s",
-                                     used > 0 ? ", " : "", judged->reasons[i],
-                                     tool_patch_reason_text((enum ttp_patch_reason)i));
+                                     used > 0 ? ", " : "", judged->reasons[i], words);
+    }
+    if (others != 0 && used < room)
+        used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64 " for other reasons",
+                                 used > 0 ? ", " : "", others);
     if (judged->left_named != 0 && used < room)
         used += (size_t)snprintf(text + used, room - used, ": %s", judged->left);
     if (judged->left_named < judged->left_count && judged->left_named != 0 && used < room)
@@ -157,28 +167,48 @@ static void list_reasons(struct judged *judged, char *text, size_t room)
                        judged->left_count - judged->left_named);
 }
 
+/* "libz.so.1: 1 ...: f", or "libc.so.6: 20 of those that it calls"; "": nothing is known. */
+static void put_library(struct tool_record_patch *patch, const char *path, uint64_t left,
+                        char text[LIBRARY_BYTES])
+{
+    struct judged judged;
+    int used = snprintf(text, LIBRARY_BYTES, "%.64s: ", ttp_base_name(path));
+    size_t start = used < 0 ? 0 : (size_t)used;
+    if (!tool_record_patch_covers(patch, path))
+        (void)snprintf(text + start, LIBRARY_BYTES - start, "%" PRIu64 " of those that it calls",
+                       left);
+    else if (judge_module(patch, path, &judged) == NULL)
+        list_reasons(&judged, text + start, LIBRARY_BYTES - start);
+    else
+        text[0] = '\0';
+}
+
 /* Libraries follow behind the command: "; libz.so.1: 1 ...: f; libc.so.6: 20 of those that it
- * calls". */
+ * calls and 3 more libraries": each of them whole. */
 static void list_libraries(struct tool_record_patch *patch, const ttape_recording *recording,
                            char *text, size_t room)
 {
     const char *path;
     ttape_patch_counts counts;
+    size_t more = 0;
     for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
          i++) {
-        struct judged judged;
+        char library[LIBRARY_BYTES];
         size_t used = strlen(text);
         bool is_command = patch->image != NULL && strcmp(path, patch->image) == 0;
-        if (counts.functions_left == 0 || is_command || used + NAME_ROOM >= room)
+        if (counts.functions_left == 0 || is_command)
             continue;
-        used += (size_t)snprintf(text + used, room - used, "%s%.64s: ", used > 0 ? "; " : "",
-                                 ttp_base_name(path));
-        if (!tool_record_patch_covers(patch, path))
-            (void)snprintf(text + used, room - used, "%" PRIu64 " of those that it calls",
-                           counts.functions_left / (counts.times != 0 ? counts.times : 1));
-        else if (judge_module(patch, path, &judged) == NULL)
-            list_reasons(&judged, text + used, room - used);
+        put_library(patch, path, counts.functions_left / (counts.times != 0 ? counts.times : 1),
+                    library);
+        if (library[0] == '\0' || used + strlen(library) + MORE_BYTES >= room)
+            more++;
+        else
+            (void)snprintf(text + used, room - used, "%s%s", used > 0 ? "; " : "", library);
     }
+    size_t used = strlen(text);
+    if (more != 0 && used != 0)
+        (void)snprintf(text + used, room - used, "; and %zu more %s", more,
+                       more == 1 ? "library" : "libraries");
 }
 
 static void keep_reasons(struct tool_record_patch *patch, ttape_recording *recording)
