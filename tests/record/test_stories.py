@@ -94,6 +94,19 @@ def once_in_a_thousand(story):
                r" serve\(key=777", r" look_up\(key=777", r"ms .* spin\(rounds=3000000")
 
 
+def once_in_a_server(story):
+    """It waits for long, now and then; that hides no answer that took far longer than others."""
+    story.record("server")
+    lines = story.look("slow", story.trace)
+    if not screen.has(lines, "OFF CPU"):
+        return print("left out: a server's slow answer (switches are not known here)")
+    title = screen.has(lines, r"Far longer than USUAL")
+    rows = lines[lines.index(title) + 2:] if title else []
+    story.checks.that(rows and re.search(r" (spin|look_up|serve)  ", rows[0]), "the slow answer",
+                      lines)
+    story.checks.that(sum(" poll " in row for row in rows) <= 3, "few of those that wait", lines)
+
+
 def slower_than_before(story):
     other = story.folder / "new.ttape"
     story.record("old")
@@ -162,8 +175,9 @@ def to_a_colleague(story):
     story.sees(story.look("slow", away, "look_up", "--limit", "3"), r"look_up .*serve < main")
 
 
-PLAIN = [a_crash, a_hang, once_in_a_thousand, slower_than_before, a_button, who_calls_malloc,
-         files_from_code, where_threads_wait, a_line_of_a_log, bounded_disk, to_a_colleague]
+PLAIN = [a_crash, a_hang, once_in_a_thousand, once_in_a_server, slower_than_before, a_button,
+         who_calls_malloc, files_from_code, where_threads_wait, a_line_of_a_log, bounded_disk,
+         to_a_colleague]
 
 
 def main():

@@ -161,6 +161,11 @@ void tool_record_say_unrecorded(const ttape_recording *recording,
                      "system calls where they are seen");
     else if (!has_events)
         tool_message("nothing was recorded, and '%s' not written: %s%s", outcome->shown,
-                     text != NULL ? text : "filters left none, or tracing was off", hint);
+                     text != NULL     ? text
+                     : status.stopped ? "it was stopped (--max-time, or by a request) before a "
+                                        "call was seen; looking at a large file for the first "
+                                        "time takes some of it: try again"
+                                      : "filters left none, or tracing was off",
+                     hint);
     free(text);
 }

@@ -25,10 +25,11 @@ struct tool_slow_row {
 struct tool_slow_usual {
     const ttape_longest_call *call;
     int64_t usual_ns; /* the mean of the others */
+    bool is_waiting;  /* for what comes from outside, as a server does */
 };
 
 struct tool_slow_unusual {
-    ttape_longest *longest; /* that they are of */
+    ttape_longest *longest[2]; /* that they are of: the longest, and those longest on a processor */
     struct tool_slow_usual *calls;
     uint32_t count;
 };
