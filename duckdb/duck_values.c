@@ -1,8 +1,10 @@
 /* ttape_values: one row for each value that an event carries: arguments, results, payloads. */
+#define _GNU_SOURCE /* memmem */
 #include <stdlib.h>
 #include <string.h>
 
 #include "duckdb/duck_query.h"
+#include "tools/values/parameter_names.h"
 
 enum column {
     PARTITION = DUCK_FIRST_OWN,
@@ -45,7 +47,7 @@ static const struct duck_column columns[] = {DUCK_FIRST_COLUMNS,
 
 struct item {
     uint64_t number, word;
-    uint32_t site, position;
+    uint32_t site, position, count; /* the last: of the event's values */
     bool is_return;
     ttape_value_type type;
     uint32_t bytes; /* of scan->texts, or TTAPE_NONE */
@@ -91,6 +93,7 @@ static bool keep(struct duck_scan *scan)
                               .word = value->number,
                               .site = event->event.site,
                               .position = i,
+                              .count = event->value_count,
                               .is_return = !begins(event->event.kind),
                               .type = value->type,
                               .bytes = TTAPE_NONE};
@@ -183,6 +186,41 @@ static ttape_status put_value(const struct duck_scan *scan, struct duck_rows *ro
     return TTAPE_OK;
 }
 
+static uint32_t count_words(const char *words)
+{
+    uint32_t count = *words != '\0';
+    for (; *words != '\0'; words++)
+        count += *words == ' ';
+    return count;
+}
+
+/* A program may have functions of its own that are called as the C library's are. */
+static bool is_of_library(const ttape_reader *reader, const ttape_site *site)
+{
+    ttape_module module;
+    return site->module == TTAPE_NONE ||
+           (ttape_reader_get_module(reader, site->module, &module) == TTAPE_OK &&
+            memmem(module.path.data, module.path.size_bytes, ".so", 3) != NULL);
+}
+
+/* What the manual pages call the parameters of system calls, whose values are all registers, and of
+ * the C library's functions, as dump shows them; empty: nothing is known. */
+static ttape_string find_known_name(const ttape_reader *reader, const struct item *item)
+{
+    ttape_site site = {0};
+    (void)ttape_reader_get_site(reader, item->site, &site);
+    const char *words = tool_parameter_names(site.symbol);
+    bool is_call = site.kind == TTAPE_SITE_SYSCALL;
+    bool is_known = words != NULL && !item->is_return &&
+                    (is_call || (site.kind == TTAPE_SITE_FUNCTION && is_of_library(reader, &site) &&
+                                 count_words(words) == item->count));
+    for (uint32_t i = 0; is_known && i < item->position; i++) {
+        words += strcspn(words, " ");
+        words += *words == ' ';
+    }
+    return is_known ? (ttape_string){words, strcspn(words, "/ ")} : (ttape_string){"", 0};
+}
+
 static ttape_status put_value_name(const struct duck_scan *scan, struct duck_rows *rows,
                                    unsigned place, size_t row, ttape_error *err)
 {
@@ -191,12 +229,12 @@ static ttape_status put_value_name(const struct duck_scan *scan, struct duck_row
     (void)ttape_reader_get_site_values(scan->file->reader, item->site, &names);
     uint32_t count = item->is_return ? names.exit_count : names.enter_count;
     const ttape_value_name *name = item->is_return ? names.exit : names.enter;
-    if (item->position >= count || name[item->position].name.size_bytes == 0) {
-        duck_none(rows, place, row);
-        return TTAPE_OK;
-    }
-    return duck_put_text(rows, place, row, name[item->position].name) ? TTAPE_OK
-                                                                      : duck_no_memory(err);
+    ttape_string shown = item->position < count ? name[item->position].name
+                                                : find_known_name(scan->file->reader, item);
+    if (shown.size_bytes > 0)
+        return duck_put_text(rows, place, row, shown) ? TTAPE_OK : duck_no_memory(err);
+    duck_none(rows, place, row);
+    return TTAPE_OK;
 }
 
 static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned column,

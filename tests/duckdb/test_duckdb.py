@@ -169,6 +169,31 @@ def values_and_calls(session, trace):
     assert rows == [("main;parse_a;leaf", None, "8"), ("main;parse_b;leaf", None, "4")], rows
 
 
+def names_of_values(session, trace):
+    """Parameters are called as dump calls them: those of the C library's functions, not of others
+    with such a name, nor where there are more values than parameters; and of system calls."""
+    rows = session.rows(f"SELECT DISTINCT value_name, text FROM ttape_values('{trace}') "
+                        "WHERE name = 'openat' ORDER BY ALL")
+    assert rows == [("dirfd", None), ("pathname", "/tmp/a b"), (None, None)], rows
+    place = trace.with_name("names.ttape")
+    run("convert", "-", "-o", place, data=b"""thread 7 7 first
+module 0x1000 0x2000 /usr/bin/prog
+module 0x3000 0x4000 /lib/libc.so.6
+symbol 0x1100 lseek
+symbol 0x3100 lseek
+symbol 0x3200 nobody
+1 7 enter 0x1100 1 2 3
+2 7 enter 0x3100 4 5 6
+3 7 enter 0x3100 7 8
+4 7 enter 0x3200 9
+""")
+    rows = session.rows(f"SELECT value_name, integer FROM ttape_values('{place}') ORDER BY integer")
+    wanted = [name for line in run("dump", "--format", "ndjson", place).splitlines()
+              for row in (json.loads(line),)
+              for name in row.get("value_names", [None] * len(row["values"]))]
+    assert [name for name, _ in rows] == wanted and wanted.count("offset") == 1, (rows, wanted)
+
+
 def definitions(session, trace):
     sites = session.rows("SELECT name, symbol, module, file, line, kind FROM "
                          f"ttape_sites('{trace}') WHERE name IN ('parse_a', 'leaf') ORDER BY name")
@@ -336,7 +361,8 @@ def main():
         numbered(session, [trace, *[v for v in vectors if v.stem in ("coroutines", "enters")]],
                  Path(folder))
         choices(session, [trace])
-        for check in (parents, values_and_calls, definitions, many_files, damage, refusals):
+        for check in (parents, values_and_calls, names_of_values, definitions, many_files, damage,
+                      refusals):
             check(session, trace)
         parquet(session, trace, Path(folder))
         guide(session, trace, Path(folder))
