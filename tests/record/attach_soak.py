@@ -43,6 +43,7 @@ class Asker:
 
     def ask_all(self, program, place, folder):
         os.chdir(folder)
+        os.setsid()  # who asks all the time starves no recorder
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         sys.setswitchinterval(0.0005)
         found = {"times": [], "wrong": [], "lost": []}
@@ -101,6 +102,7 @@ class Run:
         self.program = attach_programs.PROGRAMS[name]
         self.spans = {way: [] for way in WAYS}
         self.longest_ms = self.stopped_ms = 0.0  # of one stop; at most, of all of one attach
+        self.took = 0.0  # of seconds, by the last attach: so long are spans that are compared
         self.names, self.quiet, self.cycles = set(), None, 0
         self.trace, self.process, self.asker = work / "run.ttape", None, None
 
@@ -153,7 +155,8 @@ class Run:
         done = setting.run([setting.COMMAND, "attach", "--duration", f"{self.seconds}s",
                             "--max-size", "64M", *self.options(way), "-f", "-o", self.trace,
                             self.pid], timeout=600)
-        self.spans[way].append((begin, time.monotonic()))
+        self.took = time.monotonic() - begin
+        self.spans[way].append((begin, begin + self.took))
         said, what = done.err.decode(errors="replace"), f"cycle {self.cycles}, {way}"
         if way == "no match" and done.status == 4 and "nothing was recorded" in said:
             return True
@@ -196,7 +199,7 @@ class Run:
         for way in ways:
             if way == "untraced":
                 begin = time.monotonic()
-                self.asker.is_over.wait(self.seconds)
+                self.asker.is_over.wait(max(self.seconds, self.took / THIRDS))
                 self.asker.wait_for(1)
                 self.spans[way].append((begin, time.monotonic()))
                 continue
@@ -283,7 +286,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cycles", type=int, default=100, help="of each program")
     parser.add_argument("--most", type=int, default=1200, help="seconds for each program")
-    parser.add_argument("--seconds", type=float, default=0.3, help="attached in each cycle")
+    parser.add_argument("--seconds", type=float, default=0.05, help="attached in each way")
     parser.add_argument("--program", default="", help="a regular expression of its name")
     asked = parser.parse_args()
     setting.need_verb("attach")
