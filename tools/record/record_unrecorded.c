@@ -152,6 +152,13 @@ void tool_record_say_unrecorded(const ttape_recording *recording,
         say_late(&status, outcome->shown);
     if (status.late_plan_count != 0 && !has_events)
         return;
+    if (!has_events && status.stopped && !status.failed) {
+        tool_message("nothing was recorded, and '%s' not written: it was stopped, by its time or a "
+                     "request, before a call was seen; a large file that is new takes some of "
+                     "--max-time to be looked at: try again",
+                     outcome->shown);
+        return;
+    }
     char *text = list(recording, outcome->tried);
     const char *hint = text != NULL ? hint_of(recording, outcome->tried) : "";
     if (has_events && text != NULL)
@@ -161,11 +168,6 @@ void tool_record_say_unrecorded(const ttape_recording *recording,
                      "system calls where they are seen");
     else if (!has_events)
         tool_message("nothing was recorded, and '%s' not written: %s%s", outcome->shown,
-                     text != NULL     ? text
-                     : status.stopped ? "it was stopped (--max-time, or by a request) before a "
-                                        "call was seen; looking at a large file for the first "
-                                        "time takes some of it: try again"
-                                      : "filters left none, or tracing was off",
-                     hint);
+                     text != NULL ? text : "filters left none, or tracing was off", hint);
     free(text);
 }

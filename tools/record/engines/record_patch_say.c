@@ -461,7 +461,8 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
         return;
     ttape_recording_get_status(recording, &status);
     if (status.event_count == 0 &&
-        ttape_recording_get_unrecorded(recording, TTAPE_UNRECORDED_NOT_STARTED, &example) != 0)
+        (status.stopped ||
+         ttape_recording_get_unrecorded(recording, TTAPE_UNRECORDED_NOT_STARTED, &example) != 0))
         return; /* that is said alone */
     say_late(patch, recording);
     if (status.late_plan_count != 0)
