@@ -39,10 +39,10 @@ struct ttp_attach_options {
 };
 
 /* How often all threads of a process stood still, or some of them in a try that failed; and for how
- * long at most. */
+ * long at most, and in all. */
 struct ttp_stood {
     uint32_t stops;
-    uint64_t longest_ns;
+    uint64_t longest_ns, total_ns;
 };
 
 /* What became of it, for people. */

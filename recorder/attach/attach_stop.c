@@ -326,6 +326,7 @@ static void let_go_late(struct ttp_stopped_task *task)
 void ttp_stood_add(struct ttp_stood *stood, const struct ttp_stood *more)
 {
     stood->stops += more->stops;
+    stood->total_ns += more->total_ns;
     if (more->longest_ns > stood->longest_ns)
         stood->longest_ns = more->longest_ns;
 }
@@ -339,8 +340,8 @@ void ttp_stop_end(struct ttp_stop *stop, struct ttp_stood *stood)
     for (size_t i = stop->count; i-- > 0;)
         if (!stop->tasks[i].is_stopped && ttp_task_state(stop->tasks[i].tid) != 'D')
             let_go_late(&stop->tasks[i]);
-    struct ttp_stood this = {.stops = stop->count != 0,
-                             .longest_ns = ttp_attach_now_ns() - stop->began_ns};
+    uint64_t took = ttp_attach_now_ns() - stop->began_ns;
+    struct ttp_stood this = {.stops = stop->count != 0, .longest_ns = took, .total_ns = took};
     if (this.stops != 0)
         ttp_stood_add(stood, &this);
     for (size_t i = stop->count; i-- > 0;)

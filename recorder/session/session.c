@@ -314,6 +314,7 @@ static void fill_attached(const ttape_session *session, ttape_session_result *re
                                            .times = 1};
     result->stop_count = counts->stood.stops;
     result->longest_stop_ns = counts->stood.longest_ns;
+    result->total_stop_ns = counts->stood.total_ns;
     result->child_count = counts->children;
     result->busy_count = counts->busy;
     result->loaded_count = counts->loaded;

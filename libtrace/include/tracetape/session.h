@@ -116,6 +116,7 @@ typedef struct ttape_session_result {
     bool is_segment_left;    /* memory of ours stays in it: nobody could say that it is not used */
     bool can_unwind;         /* who unwinds within it was told how to from code of ours */
     uint32_t followed_count; /* libraries that it loaded meanwhile, and that were patched then */
+    uint64_t total_stop_ns;  /* all times together that it stood still */
 } ttape_session_result;
 
 /* Nothing runs yet. With an engine that traces, the calling process forks here, before it has the

@@ -1,6 +1,7 @@
 /* Preloaded into the recorder: it is killed right before one of the calls by which it changes
  * another process, or stops it: the KILL_AT-th. And into the file STOPS_SAID goes, of each stop
- * when the next one begins, how often a task ran meanwhile. */
+ * when the next one begins, how often a task ran meanwhile; into STOPS_TOOK the first task, and for
+ * how many nanoseconds it was held. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,10 +10,13 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 static unsigned long seen, runs;
 static int is_let_go;
+static pid_t held;
+static struct timespec begun, ended;
 
 static void count_call(void)
 {
@@ -21,17 +25,38 @@ static void count_call(void)
         (void)raise(SIGKILL);
 }
 
-static void say_stop(void)
+static void say(const char *variable, const char *line, int size)
 {
-    char line[64];
-    const char *path = getenv("STOPS_SAID");
+    const char *path = getenv(variable);
     int file = path == NULL ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    int size = snprintf(line, sizeof line, "%lu\n", runs);
     if (file >= 0)
         (void)!write(file, line, (size_t)size);
     if (file >= 0)
         (void)close(file);
+}
+
+static void say_stop(void)
+{
+    char line[64];
+    say("STOPS_SAID", line, snprintf(line, sizeof line, "%lu\n", runs));
     runs = 0;
+}
+
+__attribute__((destructor)) static void say_held(void)
+{
+    char line[64];
+    long long took = (ended.tv_sec - begun.tv_sec) * 1000000000LL + ended.tv_nsec - begun.tv_nsec;
+    if (held != 0)
+        say("STOPS_TOOK", line, snprintf(line, sizeof line, "%d %lld\n", (int)held, took));
+    held = 0;
+}
+
+static void begin_stop(pid_t task)
+{
+    say_held();
+    held = task;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begun);
+    ended = begun;
 }
 
 static void follow_stop(enum __ptrace_request request)
@@ -50,7 +75,11 @@ long ptrace(enum __ptrace_request request, ...)
     void *address = va_arg(given, void *), *data = va_arg(given, void *);
     va_end(given);
     count_call();
+    if (request == PTRACE_SEIZE && (is_let_go || held == 0))
+        begin_stop(pid);
     long result = syscall(SYS_ptrace, request, pid, address, data);
+    if (request == PTRACE_DETACH)
+        (void)clock_gettime(CLOCK_MONOTONIC, &ended);
     if (result == 0)
         follow_stop(request);
     return result;
