@@ -14,7 +14,8 @@ BUILD = Path(os.environ.get("TTAPE_BUILD") or "build/release")
 LIBRARY = BUILD / "libtracetape-rt.so.0"
 TAKES_DOUBLE = {"ttape_rt_mark_double"}
 # What functions and marks are given in vector registers is put aside, and never changed.
-KEEPS = {"ttp_probe_enter_valued_entry", "ttp_probe_exit_valued_entry", "ttp_probe_mark_entry"}
+KEEPS = {"ttp_probe_enter_valued_entry", "ttp_probe_exit_valued_entry", "ttp_probe_mark_entry",
+         "ttp_library_enter_floats_entry", "ttp_library_exit_floats_entry"}
 KEPT = re.compile(r"\tmovsd +%xmm(\d|1[0-5]),-0x[0-9a-f]+\(%rbp\)$")
 REACHED = {"ttp_probe_enter_entry", "ttp_probe_exit_entry", "ttp_probe_enter", "ttp_probe_exit",
            *KEEPS, "ttp_stub_enter", "ttp_stub_exit", "ttp_enter_slow", "ttp_block_next"}

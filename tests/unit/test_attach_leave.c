@@ -125,10 +125,11 @@ END_TEST
 START_TEST(test_room)
 {
     struct ttp_stop stop;
+    struct ttp_stood stood = {0};
     struct ttp_maps maps, after;
     struct ttp_call_places places = {0};
     struct child child = start_child(read_byte, false);
-    ck_assert_int_eq(ttp_stop_all(&stop, (uint32_t)child.pid, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttp_stop_all(&stop, (uint32_t)child.pid, &stood, NULL), TTAPE_OK);
     ck_assert(ttp_maps_read(&maps, (uint32_t)child.pid));
     ck_assert(ttp_call_places_find(&places, &maps, stop.memory));
     uint64_t taken = places.call & ~(TTP_PAGE - 1);
@@ -142,7 +143,7 @@ START_TEST(test_room)
     ck_assert(ttp_maps_at(&after, at)->can_execute && !ttp_maps_at(&after, at)->can_write);
     ttp_maps_free(&after);
     ttp_maps_free(&maps);
-    (void)ttp_stop_end(&stop);
+    ttp_stop_end(&stop, &stood);
     end_child(&child);
 }
 END_TEST
@@ -175,6 +176,7 @@ static void make_code(struct ttp_stub *stub)
 START_TEST(test_waits_in_stub)
 {
     struct ttp_stop stop;
+    struct ttp_stood stood = {0};
     struct ttp_agent_module modules[TTP_AGENT_MODULES] = {{0}};
     code = mmap(NULL, 3 * TTP_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert(code != MAP_FAILED);
@@ -186,11 +188,11 @@ START_TEST(test_waits_in_stub)
     struct child child = start_child(wait_in_stub, false);
     uint64_t rip = 0;
     while (rip != (uintptr_t)code + 2) { /* it comes there */
-        ck_assert_int_eq(ttp_stop_all(&stop, (uint32_t)child.pid, NULL), TTAPE_OK);
+        ck_assert_int_eq(ttp_stop_all(&stop, (uint32_t)child.pid, &stood, NULL), TTAPE_OK);
         ttp_calls_return(&stop, modules);
         rip = stop.tasks[0].registers.rip;
         bool is_inside = rip - ((uintptr_t)code + TTP_PAGE) < 2 * TTP_PAGE;
-        (void)ttp_stop_end(&stop);
+        ttp_stop_end(&stop, &stood);
         ck_assert(!is_inside || rip < (uintptr_t)code + STUB_AT + 26);
     }
     end_child(&child);
