@@ -121,7 +121,7 @@ alike --no-source 'work\.c$' --no-function '^(leaf|mid|recurse|top)$'
 status 4 "$T" record -f -o no.ttape --function 'no such function' ./prog
 has err "^tracetape: nothing was recorded, and 'no.ttape' not written: "
 absent no.ttape no.ttape.recording
-status 4 "$T" record -f -o no.ttape --max-time 1ns -- sleep 0.2
+status 4 "$T" record -f --off -o no.ttape --max-time 1ns -- sleep 0.2
 has err "^tracetape: nothing was recorded, .* not written: it was stopped, by its time "
 checks=$((checks + 1))
 grep -q "could be patched" err && fail "a reason that is none"
