@@ -253,6 +253,15 @@ static bool forget_area(const struct leaving *l, int memory, uint32_t number)
     return ttp_memory_write(memory, said_at + number * sizeof none, &none, sizeof none);
 }
 
+/* Lists lie in areas. By now all that they tell of is back; so whoever comes after us does without
+ * them, and not with what cannot be read. */
+static bool forget_lists(const struct leaving *l, int memory)
+{
+    const uint32_t none = 0;
+    uint64_t said_at = l->shared_at + offsetof(struct ttp_agent_shared, later_count);
+    return ttp_memory_write(memory, said_at, &none, sizeof none);
+}
+
 static bool is_inside(const struct leaving *l, uint64_t at)
 {
     bool is_so = at - l->segment->at < l->segment->bytes;
@@ -306,7 +315,7 @@ static void unmap(struct ttp_stop *stop, struct leaving *l)
         next++;
     if (next == TTP_AGENT_AREAS)
         l->said->is_unmapped = call(stop, l, SYS_munmap, s->at, s->bytes, 0);
-    else if (forget_area(l, stop->memory, next) &&
+    else if (forget_lists(l, stop->memory) && forget_area(l, stop->memory, next) &&
              call(stop, l, SYS_munmap, areas[next].at, areas[next].bytes, 0))
         areas[next].bytes = 0;
 }
