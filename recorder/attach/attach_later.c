@@ -145,20 +145,50 @@ static bool has_room(const struct ttp_attach *a, const struct ttp_targets *targe
            a->module_count + targets->count <= TTP_AGENT_MODULES;
 }
 
-static void patch_targets(struct ttp_attach *a, struct ttp_targets *targets)
+/* While the code is patched, other places for calls may be needed; and a program may have forbidden
+ * itself that call meanwhile. */
+static const char *map_later(struct ttp_attach *a, struct ttp_stop *stop)
+{
+    if (!ttp_segment_is_there(&a->segment, stop->memory))
+        return "it has executed another program";
+    if (!ttp_look_may_call(a->options.pid))
+        return "it is under a filter of system calls by now";
+    if (!ttp_call_places_find(&a->places, &a->maps, stop->memory))
+        return "its code has no place from which a system call can be made";
+    return ttp_attach_map_area(a, stop);
+}
+
+static const char *look_for_places(struct ttp_attach *a, int memory)
+{
+    return ttp_attach_look_at_maps(a) && ttp_call_places_find(&a->places, &a->maps, memory)
+               ? NULL
+               : "its code has no place from which a system call can be made";
+}
+
+/* A place that was mapped is unmapped at the end, whatever comes of it. */
+static ttape_status map_places(struct ttp_attach *a, struct ttp_targets *targets)
 {
     ttp_targets_come_later(targets, a->area_count, a->module_count);
     a->now = targets;
-    a->area_count += targets->cluster_count;
-    a->module_count += (uint32_t)targets->count;
-    ttape_status status = TTAPE_OK;
-    for (a->area = 0; a->area < targets->cluster_count && status == TTAPE_OK; a->area++)
-        status = ttp_attach_stop_where_room(a, ttp_attach_map_area, NULL);
-    if (status == TTAPE_OK) {
-        ttp_targets_place(targets, &a->segment);
-        ttp_targets_name(targets, &a->maps, a->shared->modules + targets->first_module);
-        status = ttp_attach_change(a, NULL);
+    const char *why = ttp_attach_put(a, look_for_places);
+    ttape_status status = why == NULL ? TTAPE_OK : ttp_attach_refuse_it(a, why, NULL);
+    for (a->area = 0; a->area < targets->cluster_count && status == TTAPE_OK; a->area++) {
+        status = ttp_attach_stop_where_room(a, map_later, NULL);
+        a->area_count += status == TTAPE_OK;
     }
+    if (status != TTAPE_OK)
+        return status;
+    a->module_count += (uint32_t)targets->count;
+    ttp_targets_place(targets, &a->segment);
+    ttp_targets_name(targets, &a->maps, a->shared->modules + targets->first_module);
+    return TTAPE_OK;
+}
+
+static void patch_targets(struct ttp_attach *a, struct ttp_targets *targets)
+{
+    ttape_status status = map_places(a, targets);
+    if (status == TTAPE_OK)
+        status = ttp_attach_change(a, NULL);
     a->counts->followed += status == TTAPE_OK ? (uint32_t)targets->count : 0;
 }
 

@@ -359,14 +359,6 @@ static bool put_back_held(struct leaving *l)
     return is_back;
 }
 
-static bool may_call(uint32_t pid)
-{
-    char *status = ttp_look_read(pid, "status");
-    bool is_free = status != NULL && ttp_look_number(status, "Seccomp:", 10, 1) == 0;
-    free(status);
-    return is_free;
-}
-
 /* What is mapped, and which of the changes are there. False: the segment is not, or another one. */
 static bool look_at_maps(struct leaving *l, int memory)
 {
@@ -429,7 +421,7 @@ static void look_ahead(struct leaving *l)
     if (memory < 0)
         return;
     if (!l->said->is_back) {
-        l->may_call = may_call(l->said->pid);
+        l->may_call = ttp_look_may_call(l->said->pid);
         (void)know_changes(l, memory);
     } else if (look_at_maps(l, memory)) {
         (void)ttp_call_places_find(&l->places, &l->maps, memory);
@@ -449,7 +441,7 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
     look_ahead(l);
     TTP_TRY(ttp_stop_all(&stop, l->said->pid, &l->said->stood, err));
     if (was_back)
-        l->may_call = may_call(l->said->pid);
+        l->may_call = ttp_look_may_call(l->said->pid);
     bool is_known = was_back ? go_away(&stop, l) : put_back(&stop, l);
     bool is_other = !is_known && !ttp_segment_is_there(l->segment, stop.memory);
     if (is_other)

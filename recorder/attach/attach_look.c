@@ -152,3 +152,11 @@ ttape_status ttp_look(uint32_t pid, ttape_error *err)
     free(scope);
     return why == NULL ? TTAPE_OK : ttp_attach_refuse(err, pid, "%s", why);
 }
+
+bool ttp_look_may_call(uint32_t pid)
+{
+    char *status = ttp_look_read(pid, "status");
+    bool is_free = status != NULL && ttp_look_number(status, "Seccomp:", 10, 1) == 0;
+    free(status);
+    return is_free;
+}
