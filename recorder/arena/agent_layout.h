@@ -26,6 +26,15 @@
 #define TTP_AGENT_RANGES  64u
 #define TTP_AGENT_NOT_YET 1 /* the result of what is not over */
 
+/* What who attaches reads of a thread: in its state the place of the innermost frame, frames of
+ * these bytes behind two pages of it, and in its page the thread's id. */
+#define TTP_AGENT_TOP_AT      8u
+#define TTP_AGENT_ID_AT       328u
+#define TTP_AGENT_FRAMES_AT   (2 * TTP_AGENT_PAGE)
+#define TTP_AGENT_FRAME_BYTES 24u
+#define TTP_AGENT_FUNCTION_AT 8u                        /* in a frame, with bits above these: */
+#define TTP_AGENT_FUNCTION    ((UINT64_C(1) << 48) - 1) /* its address */
+
 struct ttp_agent_head {
     uint64_t magic;
     uint32_t version, head_bytes;

@@ -201,6 +201,9 @@ struct ttp_arena_head {
     uint32_t off_requests; /* changes when somebody asks for mode to be off, also where it is */
     /* written by programs that were attached to: forked children that called what is patched */
     uint32_t children_left;
+    /* by who has attached, and `control`: other functions may be chosen; a request, and that it was
+     * served, as the counter was */
+    uint32_t takes_functions, function_requests, functions_done;
 };
 
 /* Says when a period ends, just before it does. */

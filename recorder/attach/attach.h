@@ -64,6 +64,21 @@ struct ttp_attach_counts {
     bool has_ended;             /* the process, before */
 };
 
+#define TTP_ATTACH_NAMED 4u
+/* What became of another choice of functions. */
+struct ttp_attach_changed {
+    uint32_t added, removed;
+    uint32_t recorded; /* that have jumps now, but for what others call in libraries */
+    uint32_t left;     /* that are chosen, and cannot be patched */
+    uint32_t busy;     /* somebody was inside each time: they stay as they were; the first are */
+    struct {
+        const char *module; /* its path; it stays as long as the handle */
+        uint64_t address;   /* ELF address of the function */
+    } inside[TTP_ATTACH_NAMED];
+    uint32_t stops;
+    uint64_t longest_ns;
+};
+
 struct ttp_attach;
 /* Nothing of the process is changed after a failure. */
 ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_options *options,
@@ -72,6 +87,11 @@ ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_o
 bool ttp_attach_is_over(struct ttp_attach *attach);
 /* Libraries that have been loaded since are patched as well, once a second at most. */
 void ttp_attach_follow(struct ttp_attach *attach);
+/* Patches the functions that these wishes choose, in the place of those that were chosen before:
+ * the plans are the same for modules that were there, and what others call in libraries, and system
+ * calls, stay. Nothing is changed after a failure. Plans and choices stay as long as the handle. */
+ttape_status ttp_attach_choose(struct ttp_attach *attach, const struct ttp_attach_wish *wishes,
+                               size_t count, struct ttp_attach_changed *changed, ttape_error *err);
 /* Puts everything back; the handle is freed. Failures are those of a process that runs on with
  * what could not be put back: err says what. */
 ttape_status ttp_attach_end(struct ttp_attach *attach, struct ttp_attach_counts *counts,

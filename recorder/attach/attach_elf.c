@@ -99,6 +99,18 @@ static bool read_text(struct ttp_code_text *text, const struct ttp_elf_view *elf
     return text->bytes != NULL;
 }
 
+/* Where jumps of ours are, the text has what was there before. */
+static void undo_ours(struct ttp_code_text *text, const struct ttp_changes *ours)
+{
+    for (uint32_t i = 0; ours != NULL && i < ours->count; i++) {
+        const struct ttp_change *change = &ours->list[i];
+        uint8_t *at = text->bytes + (change->at - text->low);
+        if (change->at >= text->low && change->at + change->count <= text->high &&
+            ttp_bytes_read(at, change->count) == change->becomes)
+            ttp_bytes_write(at, change->count, change->was);
+    }
+}
+
 static bool is_as_in_file(const struct ttp_code_text *text, const struct ttp_elf_view *elf,
                           const ElfW(Phdr) * s, int file)
 {
@@ -131,20 +143,21 @@ static const char *compare_text(const struct ttp_code_text *text, const struct t
     return NULL;
 }
 
-ttape_status ttp_code_open(struct ttp_elf_view *elf, struct ttp_code_text *text, uint32_t pid,
-                           int memory, const struct ttp_maps *maps, const char *path,
-                           ttape_error *err)
+ttape_status ttp_code_open(struct ttp_elf_view *elf, struct ttp_code_text *text,
+                           const struct ttp_target_look *look, const char *path, ttape_error *err)
 {
     *elf = (struct ttp_elf_view){0};
     *text = (struct ttp_code_text){0};
-    int file = open_file(pid, path);
+    int file = open_file(look->pid, path);
     const char *why = file < 0 ? "its executable cannot be opened" : read_head(elf, file);
     if (why == NULL)
-        why = find_place(elf, maps, path);
-    if (why == NULL && !is_same_file(file, maps, elf->low))
+        why = find_place(elf, look->maps, path);
+    if (why == NULL && !is_same_file(file, look->maps, elf->low))
         why = "its executable was replaced while it runs";
-    if (why == NULL && !read_text(text, elf, memory, maps))
+    if (why == NULL && !read_text(text, elf, look->memory, look->maps))
         why = "its code cannot be read";
+    if (why == NULL)
+        undo_ours(text, look->ours);
     if (why == NULL)
         why = compare_text(text, elf, file);
     if (file >= 0)
@@ -152,7 +165,7 @@ ttape_status ttp_code_open(struct ttp_elf_view *elf, struct ttp_code_text *text,
     if (why == NULL)
         return TTAPE_OK;
     ttp_code_close(elf, text);
-    return ttp_attach_refuse(err, pid, "%s", why);
+    return ttp_attach_refuse(err, look->pid, "%s", why);
 }
 
 void ttp_code_close(struct ttp_elf_view *elf, struct ttp_code_text *text)

@@ -1,5 +1,5 @@
 /* A process that is attached to, as the rooms have it that do it in order: attach_process.c,
- * attach_change.c, attach_later.c. */
+ * attach_change.c, attach_later.c, attach_functions.c. */
 #ifndef TTP_ATTACH_HANDLE_H
 #define TTP_ATTACH_HANDLE_H
 
@@ -9,7 +9,13 @@
 
 #define TTP_ATTACH_ROUNDS 4u /* of stops for functions that somebody is inside */
 
-struct ttp_later;
+/* What is patched later: libraries that have come together, or functions that were not chosen
+ * before. */
+struct ttp_later {
+    struct ttp_wishes wishes;
+    struct ttp_targets targets;
+    bool owns_chosen; /* of each wish */
+};
 
 struct ttp_attach {
     struct ttp_attach_options options;
@@ -63,5 +69,10 @@ ttape_status ttp_attach_change(struct ttp_attach *a, ttape_error *err);
 /* -- attach_later.c -- */
 
 void ttp_later_close(struct ttp_attach *a);
+void ttp_later_close_one(struct ttp_later *later);
+/* Their stubs, and their list, get a place each in a stop of its own. */
+ttape_status ttp_later_map(struct ttp_attach *a, struct ttp_targets *targets, ttape_error *err);
+/* Whether the segment has room for lists of them. */
+bool ttp_later_has_room(const struct ttp_attach *a, const struct ttp_targets *targets);
 
 #endif

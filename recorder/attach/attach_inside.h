@@ -8,7 +8,7 @@
  *     attach_calls.c    those of its system calls, and the tasks that wait in them
  *     attach_targets.c  all modules whose functions are patched
  *     attach_stop.c     all its threads stand still, and go on
- *     attach_threads.c  their control blocks, and their stacks
+ *     attach_threads.c  their control blocks, stacks and names; what the recording is told of them
  *     attach_points.c   where they would go on
  *     attach_call.c     one thread makes a system call for us
  *     attach_segment.c  the segment: made, filled, found again
@@ -18,7 +18,7 @@
  *     attach_wishes.c   which modules are looked at
  *     attach_change.c   stubs and jumps, in stops
  *     attach_later.c    modules that are loaded later
- *     attach_told.c     what the recording is told of the process
+ *     attach_functions.c  other functions are chosen meanwhile
  *     attach_process.c  the order of it all
  *
  * Only the thread that stopped a process may let it go. */
@@ -98,7 +98,7 @@ bool ttp_maps_is_guarded(const struct ttp_maps *maps, const struct ttp_map *stac
 /* A place for so many bytes that a jump from [low, high) reaches; 0: there is none. */
 uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high, uint64_t bytes);
 
-/* -- attach_told.c: what the recording is told of the process -- */
+/* -- attach_threads.c: what the recording is told of the process -- */
 
 void ttp_told_name(uint32_t pid, uint32_t thread_id, char name[16]);
 /* Begins the stream of the process's first thread, which then goes on with it. */
@@ -212,22 +212,29 @@ struct ttp_elf_view {
     uint32_t count;
     uint64_t bias, low, high; /* where it is in memory */
 };
-/* Refuses one whose code is not as in its file. */
-ttape_status ttp_code_open(struct ttp_elf_view *elf, struct ttp_code_text *text, uint32_t pid,
-                           int memory, const struct ttp_maps *maps, const char *path,
-                           ttape_error *err);
+/* Refuses one whose code is not as in its file, but for what is ours, which the text is without. */
+struct ttp_target_look;
+ttape_status ttp_code_open(struct ttp_elf_view *elf, struct ttp_code_text *text,
+                           const struct ttp_target_look *look, const char *path, ttape_error *err);
 void ttp_code_close(struct ttp_elf_view *elf, struct ttp_code_text *text);
 
 /* -- attach_points.c -- */
 
 struct ttp_points {
-    const struct ttp_targets *targets; /* words of stacks in there count as well; NULL: none */
-    uint64_t *list;                    /* sorted */
+    const struct ttp_targets *targets;    /* words of stacks in there count as well; NULL: none */
+    const struct ttp_agent_range *ranges; /* and in these, which are sorted */
+    size_t range_count;
+    uint64_t *list; /* sorted */
     size_t count, capacity;
 };
 /* False: not all stacks could be looked at. */
 bool ttp_points_find(struct ttp_points *points, const struct ttp_stop *stop,
                      const struct ttp_maps *maps);
+struct ttp_segment;
+/* Where its tasks are, and the functions of which they have open calls in the trace: by the agent's
+ * frames, but for those of coroutines that are left now. */
+bool ttp_points_find_open(struct ttp_points *points, const struct ttp_stop *stop,
+                          const struct ttp_segment *segment);
 bool ttp_points_hold(const struct ttp_points *points, uint64_t from, uint64_t end);
 void ttp_points_free(struct ttp_points *points);
 
@@ -260,7 +267,8 @@ struct ttp_target_look {
     uint32_t pid;
     int memory;
     const struct ttp_maps *maps;
-    const uint64_t *chosen_calls; /* bits of system calls; NULL: none is recorded */
+    const struct ttp_changes *ours; /* that its code has, some of them; NULL: none */
+    const uint64_t *chosen_calls;   /* bits of system calls; NULL: none is recorded */
     bool minds_faults, has_shadow_stack;
     bool is_later; /* any module may be left out */
 };
@@ -373,6 +381,9 @@ struct ttp_target {
     uint32_t cluster;
     uint64_t area, area_at; /* of its stubs: distance in the cluster's; where it is */
     bool *done, *skip;      /* of each change */
+    bool *wanted;           /* of each change, while others are chosen */
+    uint8_t *jumps;         /* of each function, then: how many it has */
+    char *module;           /* its path */
 };
 struct ttp_cluster {
     uint64_t low, high, bytes; /* bytes: of stubs */
@@ -419,6 +430,10 @@ void ttp_targets_mark(struct ttp_targets *targets, const struct ttp_points *poin
 bool ttp_targets_change(struct ttp_targets *targets, int memory);
 /* Whether system calls are recorded, and unwinders cannot be told of stubs. */
 bool ttp_targets_lack_answers(const struct ttp_targets *targets);
+/* Whether it is the jump at the entry of one of the module's functions. */
+bool ttp_windows_is_entry(const struct ttp_windows *windows, uint32_t change);
+/* How many functions have that jump now; of those that are not wanted there. */
+uint32_t ttp_target_entries(const struct ttp_target *target, bool of_unwanted);
 /* Adds them; `busy` as it was said last. */
 void ttp_targets_count(const struct ttp_targets *targets, uint32_t busy,
                        struct ttp_attach_counts *counts);

@@ -19,17 +19,14 @@
 
 #define LOOK_NS UINT64_C(500000000)
 
-/* Libraries that have come together. */
-struct ttp_later {
-    struct ttp_wishes wishes;
-    struct ttp_targets targets;
-};
-
-static void close_later(struct ttp_later *later)
+void ttp_later_close_one(struct ttp_later *later)
 {
     ttp_targets_close(&later->targets);
-    for (size_t i = 0; i < later->wishes.count; i++)
+    for (size_t i = 0; i < later->wishes.count; i++) {
         free((void *)(uintptr_t)later->wishes.list[i].module);
+        if (later->owns_chosen)
+            free((void *)(uintptr_t)later->wishes.list[i].chosen);
+    }
     ttp_wishes_free(&later->wishes);
     free(later);
 }
@@ -37,7 +34,7 @@ static void close_later(struct ttp_later *later)
 void ttp_later_close(struct ttp_attach *a)
 {
     for (uint32_t i = 0; i < a->later_count; i++)
-        close_later(a->later[i]);
+        ttp_later_close_one(a->later[i]);
     a->later_count = 0;
     ttp_modules_free(&a->seen);
 }
@@ -137,8 +134,7 @@ static bool open_targets(struct ttp_attach *a, struct ttp_later *later)
     return is_open && later->targets.count != 0;
 }
 
-/* Whether the segment has room for lists of them. */
-static bool has_room(const struct ttp_attach *a, const struct ttp_targets *targets)
+bool ttp_later_has_room(const struct ttp_attach *a, const struct ttp_targets *targets)
 {
     return a->later_count < TTP_AGENT_LATER &&
            a->area_count + targets->cluster_count <= TTP_AGENT_AREAS &&
@@ -166,14 +162,14 @@ static const char *look_for_places(struct ttp_attach *a, int memory)
 }
 
 /* A place that was mapped is unmapped at the end, whatever comes of it. */
-static ttape_status map_places(struct ttp_attach *a, struct ttp_targets *targets)
+ttape_status ttp_later_map(struct ttp_attach *a, struct ttp_targets *targets, ttape_error *err)
 {
     ttp_targets_come_later(targets, a->area_count, a->module_count);
     a->now = targets;
     const char *why = ttp_attach_put(a, look_for_places);
-    ttape_status status = why == NULL ? TTAPE_OK : ttp_attach_refuse_it(a, why, NULL);
+    ttape_status status = why == NULL ? TTAPE_OK : ttp_attach_refuse_it(a, why, err);
     for (a->area = 0; a->area < targets->cluster_count && status == TTAPE_OK; a->area++) {
-        status = ttp_attach_stop_where_room(a, map_later, NULL);
+        status = ttp_attach_stop_where_room(a, map_later, err);
         a->area_count += status == TTAPE_OK;
     }
     if (status != TTAPE_OK)
@@ -186,7 +182,7 @@ static ttape_status map_places(struct ttp_attach *a, struct ttp_targets *targets
 
 static void patch_targets(struct ttp_attach *a, struct ttp_targets *targets)
 {
-    ttape_status status = map_places(a, targets);
+    ttape_status status = ttp_later_map(a, targets, NULL);
     if (status == TTAPE_OK)
         status = ttp_attach_change(a, NULL);
     a->counts->followed += status == TTAPE_OK ? (uint32_t)targets->count : 0;
@@ -198,11 +194,11 @@ static void follow(struct ttp_attach *a)
     struct ttp_later *later = calloc(1, sizeof *later);
     look_at_modules(a, &now, true);
     if (later != NULL && wish_for(a, &later->wishes, &now) && later->wishes.count != 0 &&
-        open_targets(a, later) && has_room(a, &later->targets)) {
+        open_targets(a, later) && ttp_later_has_room(a, &later->targets)) {
         a->later[a->later_count++] = later;
         patch_targets(a, &later->targets);
     } else if (later != NULL) {
-        close_later(later);
+        ttp_later_close_one(later);
     }
     note_seen(a, &now);
     ttp_modules_free(&now);

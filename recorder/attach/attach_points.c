@@ -36,10 +36,19 @@ static bool add_point(struct ttp_points *points, uint64_t at)
     return true;
 }
 
+static bool is_in_ranges(const struct ttp_points *points, uint64_t word)
+{
+    struct ttp_bisect s = {.end = points->range_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, points->ranges[s.middle].high <= word);
+    return s.first < points->range_count && points->ranges[s.first].low <= word;
+}
+
 /* A number that lies in the code, and may be a place there. */
 static bool is_place(const struct ttp_points *points, uint64_t word)
 {
-    return points->targets != NULL && ttp_targets_at(points->targets, word) != NULL;
+    return (points->targets != NULL && ttp_targets_at(points->targets, word) != NULL) ||
+           is_in_ranges(points, word);
 }
 
 /* Any word of it that would be a place in the code counts; *next: what the last handler found there
@@ -98,6 +107,57 @@ bool ttp_points_find(struct ttp_points *points, const struct ttp_stop *stop,
             !look_at_stack(points, stop, maps, r->rsp))
             return false;
     }
+    if (points->count != 0)
+        qsort(points->list, points->count, sizeof *points->list, compare_points);
+    return true;
+}
+
+static bool has_task(const struct ttp_stop *stop, uint32_t thread_id)
+{
+    for (size_t i = 0; i < stop->count; i++)
+        if ((uint32_t)stop->tasks[i].tid == thread_id)
+            return true;
+    return false;
+}
+
+/* Of one thread. What a thread that has ended left says nothing. */
+static bool add_frames(struct ttp_points *points, const struct ttp_stop *stop,
+                       const struct ttp_segment *segment, uint32_t number)
+{
+    uint64_t state = segment->at + segment->states + (uint64_t)number * segment->state_bytes;
+    uint64_t page = segment->at + segment->pages + (uint64_t)number * TTP_PAGE, top = 0;
+    uint64_t from = state + TTP_AGENT_FRAMES_AT, most = segment->frame_count;
+    uint32_t thread_id = 0;
+    if (!ttp_memory_read(stop->memory, page + TTP_AGENT_ID_AT, &thread_id, sizeof thread_id) ||
+        !ttp_memory_read(stop->memory, state + TTP_AGENT_TOP_AT, &top, sizeof top))
+        return false;
+    if (thread_id == 0 || !has_task(stop, thread_id) || top - from >= most * TTP_AGENT_FRAME_BYTES)
+        return true;
+    size_t bytes = top - from + TTP_AGENT_FRAME_BYTES;
+    uint8_t *frames = malloc(bytes);
+    bool is_read = frames != NULL && ttp_memory_read(stop->memory, from, frames, bytes);
+    for (size_t at = TTP_AGENT_FUNCTION_AT; is_read && at < bytes; at += TTP_AGENT_FRAME_BYTES) {
+        uint64_t function;
+        memcpy(&function, frames + at, sizeof function);
+        is_read = add_point(points, function & TTP_AGENT_FUNCTION);
+    }
+    free(frames);
+    return is_read;
+}
+
+bool ttp_points_find_open(struct ttp_points *points, const struct ttp_stop *stop,
+                          const struct ttp_segment *segment)
+{
+    uint64_t begun = 0;
+    uint64_t at = ttp_segment_shared(segment, offsetof(struct ttp_agent_shared, next_state));
+    if (!ttp_memory_read(stop->memory, at, &begun, sizeof begun))
+        return false;
+    for (size_t i = 0; i < stop->count; i++)
+        if (!add_point(points, stop->tasks[i].registers.rip))
+            return false;
+    for (uint32_t i = 0; i <= begun && i < segment->state_count; i++)
+        if (!add_frames(points, stop, segment, i))
+            return false;
     if (points->count != 0)
         qsort(points->list, points->count, sizeof *points->list, compare_points);
     return true;

@@ -15,7 +15,6 @@
 #include "recorder/attach/attach_inside.h"
 
 #define FRAMES       8192u
-#define FRAME_BYTES  24u /* of struct ttp_runtime_frame */
 #define STATES_MORE  64u /* for threads that start */
 #define STATES_MOST  2048u
 #define BLOCKS_MOST  4096u
@@ -33,7 +32,8 @@ void ttp_segment_lay(struct ttp_segment *s, const struct ttp_segment_wish *wish,
         (struct ttp_segment){.state_count = (uint32_t)(states < STATES_MOST ? states : STATES_MOST),
                              .frame_count = FRAMES,
                              .block_count = blocks};
-    s->state_bytes = (uint32_t)(2 * TTP_PAGE + ttp_page_up((uint64_t)FRAMES * FRAME_BYTES));
+    s->state_bytes =
+        (uint32_t)(2 * TTP_PAGE + ttp_page_up((uint64_t)FRAMES * TTP_AGENT_FRAME_BYTES));
     s->memory_at = wish->has_values ? s->state_bytes : 0;
     s->state_bytes += wish->has_values ? TTP_AGENT_MEMORY : 0;
     s->states = ttp_page_up(head->image_bytes);

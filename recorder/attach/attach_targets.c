@@ -20,6 +20,9 @@ static void close_target(struct ttp_target *target)
     ttp_code_close(&target->elf, &target->text);
     free(target->done);
     free(target->skip);
+    free(target->wanted);
+    free(target->jumps);
+    free(target->module);
     *target = (struct ttp_target){0};
 }
 
@@ -42,13 +45,16 @@ static ttape_status open_target(struct ttp_target *target, const struct ttp_targ
                                 const struct ttp_attach_wish *wish, ttape_error *err)
 {
     *target = (struct ttp_target){.wish = wish, .is_called = is_only_called(wish)};
-    TTP_TRY(ttp_code_open(&target->elf, &target->text, look->pid, look->memory, look->maps,
-                          wish->module, err));
+    TTP_TRY(ttp_code_open(&target->elf, &target->text, look, wish->module, err));
     const char *why = ttp_windows_open(&target->windows, wish, look, &target->elf, &target->text);
     size_t room = (size_t)target->windows.changes.capacity + 1;
     target->done = calloc(room, sizeof *target->done);
     target->skip = calloc(room, sizeof *target->skip);
-    if (why == NULL && (target->done == NULL || target->skip == NULL))
+    target->wanted = calloc(room, sizeof *target->wanted);
+    target->jumps = calloc(why == NULL ? (size_t)target->windows.plan->function_count + 1 : 1, 1);
+    target->module = strdup(wish->module);
+    if (why == NULL && (target->done == NULL || target->skip == NULL || target->wanted == NULL ||
+                        target->jumps == NULL || target->module == NULL))
         why = "memory is short";
     return why == NULL ? TTAPE_OK : ttp_attach_refuse(err, look->pid, "%s", why);
 }
@@ -386,6 +392,24 @@ const struct ttp_target *ttp_targets_at(const struct ttp_targets *t, uint64_t ad
     while (ttp_bisect_next(&s))
         ttp_bisect_turn(&s, t->list[s.middle].elf.high <= address);
     return s.first < t->count && t->list[s.first].elf.low <= address ? &t->list[s.first] : NULL;
+}
+
+bool ttp_windows_is_entry(const struct ttp_windows *w, uint32_t change)
+{
+    const struct ttp_probe_decision *d = &w->decision;
+    uint32_t function = w->list[change].function;
+    return function < w->plan->function_count && function + 1 != w->finds &&
+           w->list[change].at ==
+               w->view.bias + d->probes[d->functions[function].first_probe].window;
+}
+
+uint32_t ttp_target_entries(const struct ttp_target *target, bool of_unwanted)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < target->windows.changes.count; i++)
+        count += target->done[i] && !(of_unwanted && target->wanted[i]) &&
+                 ttp_windows_is_entry(&target->windows, i);
+    return count;
 }
 
 static void count_sites(const struct ttp_target *target, struct ttp_attach_counts *counts)

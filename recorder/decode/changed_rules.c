@@ -136,6 +136,21 @@ static ttape_status take(struct ttp_encode *e, const char *text, size_t size, tt
     return note(e, "triggers", triggers, err);
 }
 
+/* Calls that are open are what they were: filter and triggers are the same. */
+static ttape_status choose_again(struct ttp_encode *e, ttape_error *err)
+{
+    struct ttp_thread **threads = e->threads.data;
+    ttape_site_rules rules = e->options.rules;
+    ttape_call_conditions conditions = e->options.conditions;
+    if (!ttp_filter_is_on(e))
+        return TTAPE_OK;
+    for (size_t i = 0; i < e->threads.count; i++)
+        TTP_TRY(ttp_filter_settle_all(e, threads[i], err));
+    TTP_TRY(e->options.change(e->options.change_context, NULL, NULL, &rules, &conditions, err));
+    e->options.rules = rules;
+    return ttp_sites_judge_again(e, err);
+}
+
 ttape_status ttp_rules_change(struct ttp_encode *e, ttape_error *err)
 {
     size_t size;
@@ -144,5 +159,7 @@ ttape_status ttp_rules_change(struct ttp_encode *e, ttape_error *err)
     char *text = read_text(e->directory, &size);
     ttape_status status = text != NULL ? take(e, text, size, err) : TTAPE_OK;
     free(text);
+    if (status == TTAPE_OK && atomic_exchange(&e->shared->has_other_functions, false))
+        status = choose_again(e, err);
     return status;
 }

@@ -21,6 +21,7 @@
 
 #include <tracetape/recording.h>
 
+#include "recorder/state/function_change.h"
 #include "recorder/state/proc_maps.h"
 #include "recorder/state/recording_internal.h"
 #include "writer/os_status.h"
@@ -376,6 +377,16 @@ static ttape_status ask(const ttape_control *c, uint32_t *counter, const uint32_
                               c->recorder_pid);
     uint32_t request = __atomic_add_fetch(counter, 1, __ATOMIC_ACQ_REL);
     return wait_ns == 0 ? TTAPE_OK : wait_for(c, answer, request, wait_ns, err);
+}
+
+bool ttp_control_takes_functions(const ttape_control *c)
+{
+    return __atomic_load_n(&c->head->takes_functions, __ATOMIC_ACQUIRE) != 0;
+}
+
+ttape_status ttp_control_ask_functions(const ttape_control *c, uint64_t wait_ns, ttape_error *err)
+{
+    return ask(c, &c->head->function_requests, &c->head->functions_done, wait_ns, err);
 }
 
 /* The names, where they are not just being changed: those of a snapshot that was asked for in the

@@ -16,8 +16,7 @@
 #include "recorder/state/rule_change.h"
 #include "writer/os_status.h"
 
-/* The recording's folder, which is the owner's alone. */
-static int open_folder(const ttape_control *control, struct stat *folder, ttape_error *err)
+int ttp_change_folder(const ttape_control *control, struct stat *folder, ttape_error *err)
 {
     const char *output = ttape_control_output(control);
     char *path = NULL;
@@ -42,7 +41,7 @@ static int open_folder(const ttape_control *control, struct stat *folder, ttape_
 
 /* One change at a time: a second one would take the place of the first, which nobody saw then. The
  * folder's lock goes with its descriptor. A file system without locks does without. */
-static ttape_status wait_for_turn(int folder, uint64_t wait_ns, ttape_error *err)
+ttape_status ttp_change_turn(int folder, uint64_t wait_ns, ttape_error *err)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
     uint64_t begin_ms = ttp_now_ms();
@@ -54,31 +53,49 @@ static ttape_status wait_for_turn(int folder, uint64_t wait_ns, ttape_error *err
     return TTAPE_OK;
 }
 
-static bool put(int fd, char letter, const char *text)
-{
-    size_t size = text == NULL ? 0 : strlen(text) + 1;
-    return text == NULL || (write(fd, &letter, 1) == 1 && write(fd, text, size) == (ssize_t)size);
-}
-
 /* Written under another name first: the recorder sees all of it, or nothing. */
-static bool write_change(int folder, const struct stat *owner, const char *filter,
-                         const char *triggers)
+ttape_status ttp_change_write(int folder, const struct stat *owner,
+                              const struct ttp_change_text *text, ttape_error *err)
 {
-    char name[32];
+    char name[64];
     (void)snprintf(name, sizeof name, TTP_CHANGE_NAME ".%ld", (long)getpid());
     int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return false;
-    bool is_written = put(fd, 'F', filter) && put(fd, 'T', triggers) &&
+    bool is_written = fd >= 0 && write(fd, text->bytes, text->size) == (ssize_t)text->size &&
                       (owner->st_uid == geteuid() || fchown(fd, owner->st_uid, owner->st_gid) == 0);
-    is_written = close(fd) == 0 && is_written;
-    (void)unlinkat(folder, TTP_REFUSED_NAME, 0);
-    if (is_written && renameat(folder, name, folder, TTP_CHANGE_NAME) == 0)
-        return true;
+    if (fd >= 0)
+        is_written = close(fd) == 0 && is_written;
+    if (is_written && renameat(folder, name, folder, text->name) == 0)
+        return TTAPE_OK;
     int code = errno;
     (void)unlinkat(folder, name, 0);
-    errno = code;
-    return false;
+    return ttp_fail_plain(err, ttp_status_of(code),
+                          "writing into the recording's folder failed: %s", strerror(code));
+}
+
+/* As rule_change.h has them; NULL: no memory. */
+static char *join_texts(const char *filter, const char *triggers, size_t *size)
+{
+    char *text = malloc(TTP_CHANGE_BYTES), *end = text;
+    if (text != NULL && filter != NULL)
+        end = stpcpy(stpcpy(end, "F"), filter) + 1;
+    if (text != NULL && triggers != NULL)
+        end = stpcpy(stpcpy(end, "T"), triggers) + 1;
+    *size = (size_t)(end - text);
+    return text;
+}
+
+static ttape_status write_change(int folder, const struct stat *owner, const char *filter,
+                                 const char *triggers, ttape_error *err)
+{
+    struct ttp_change_text text = {.name = TTP_CHANGE_NAME};
+    char *bytes = join_texts(filter, triggers, &text.size);
+    if (bytes == NULL)
+        return ttp_fail_memory(err);
+    text.bytes = bytes;
+    (void)unlinkat(folder, TTP_REFUSED_NAME, 0);
+    ttape_status status = ttp_change_write(folder, owner, &text, err);
+    free(bytes);
+    return status;
 }
 
 static ttape_status read_answer(int folder, ttape_error *err)
@@ -110,13 +127,12 @@ ttape_status ttape_control_change(ttape_control *control, const char *filter, co
     ttape_control_get_status(control, &now);
     if (now.mode == TTAPE_RECORDING_STOPPED)
         return ttp_fail_plain(err, TTAPE_E_STATE, "the recording has stopped for good");
-    int folder = open_folder(control, &owner, err);
+    int folder = ttp_change_folder(control, &owner, err);
     if (folder < 0)
         return err != NULL ? err->status : TTAPE_E_IO;
-    ttape_status status = wait_for_turn(folder, wait_ns, err);
-    if (status == TTAPE_OK && !write_change(folder, &owner, filter, triggers))
-        status = ttp_fail_plain(err, ttp_status_of(errno),
-                                "writing into the recording's folder failed: %s", strerror(errno));
+    ttape_status status = ttp_change_turn(folder, wait_ns, err);
+    if (status == TTAPE_OK)
+        status = write_change(folder, &owner, filter, triggers, err);
     if (status == TTAPE_OK) {
         status = ttape_control_send(control, TTAPE_CONTROL_FLUSH, wait_ns, err);
         if (status == TTAPE_OK)

@@ -13,6 +13,7 @@
 
 #include "format/container/layout.h"
 #include "recorder/arena/arena.h"
+#include "recorder/state/function_change.h"
 #include "recorder/state/recording_internal.h"
 #include "recorder/state/rule_change.h"
 
@@ -195,6 +196,8 @@ void ttp_directory_close(struct ttp_directory *d, bool remove, uint32_t file_cou
         (void)unlinkat(d->fd, TTP_PLAN_FOLDER, 0);
         (void)unlinkat(d->fd, TTP_CHANGE_NAME, 0); /* whoever sent it does not wait any longer */
         (void)unlinkat(d->fd, TTP_REFUSED_NAME, 0);
+        (void)unlinkat(d->fd, TTP_FUNCTIONS_NAME, 0);
+        (void)unlinkat(d->fd, TTP_FUNCTIONS_ANSWERED, 0);
         for (uint32_t i = 0; i < file_count; i++) {
             (void)snprintf(name, sizeof name, "trace.%u", i);
             (void)unlinkat(d->fd, name, 0);

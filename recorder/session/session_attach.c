@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "recorder/session/session_internal.h"
+#include "recorder/state/function_change.h"
 
 #define PATH_BYTES  4096u
 #define LINE_BYTES  (PATH_BYTES + 256u)
@@ -107,19 +108,99 @@ static ttape_status attach(ttape_session *session, const struct wishes *wishes, 
     return TTAPE_OK;
 }
 
+static void find_executable(uint32_t pid, char path[PATH_BYTES])
+{
+    char link[64];
+    (void)snprintf(link, sizeof link, "/proc/%u/exe", pid);
+    ssize_t size = readlink(link, path, PATH_BYTES - 1);
+    path[size < 0 ? 0 : size] = '\0';
+}
+
 ttape_status ttp_session_attach(ttape_session *session, ttape_error *err)
 {
     const ttape_session_options *o = &session->options;
     struct wishes wishes = {0};
-    char link[64], path[PATH_BYTES];
-    (void)snprintf(link, sizeof link, "/proc/%u/exe", o->pid);
-    ssize_t size = readlink(link, path, sizeof path - 1);
+    char path[PATH_BYTES];
     session->state.pid = o->pid;
-    path[size < 0 ? 0 : size] = '\0';
+    if (o->choose != NULL && o->changed != NULL) /* who asks already is answered later */
+        ttp_functions_take(session->recording);
+    find_executable(o->pid, path);
     ttape_status status =
         ask_all(&wishes, o, path) ? attach(session, &wishes, path, err) : ttp_fail_memory(err);
     free_wishes(&wishes);
     return status;
+}
+
+/* ---- other functions, while it is attached to ---- */
+
+static void fill_changed(ttape_functions_changed *into, const struct ttp_attach_changed *changed)
+{
+    *into = (ttape_functions_changed){.added = changed->added,
+                                      .removed = changed->removed,
+                                      .recorded = changed->recorded,
+                                      .left = changed->left,
+                                      .busy = changed->busy,
+                                      .stop_count = changed->stops,
+                                      .longest_stop_ns = changed->longest_ns};
+    for (uint32_t i = 0; i < TTP_ATTACH_NAMED && i < changed->busy; i++) {
+        into->inside[i].module = changed->inside[i].module;
+        into->inside[i].address = changed->inside[i].address;
+    }
+}
+
+/* Its refusals are those of attaching. */
+static void say_unchanged(ttape_error *err)
+{
+    char why[sizeof err->message];
+    const char *at =
+        strncmp(err->message, "cannot attach", 13) == 0 ? strchr(err->message, ':') : NULL;
+    (void)snprintf(why, sizeof why, "%s", at == NULL ? err->message : at + 2);
+    (void)snprintf(err->message, sizeof err->message, "its functions stay as they were: %.190s",
+                   why);
+}
+
+static ttape_status choose(ttape_session *session, const char *functions,
+                           struct ttp_attach_changed *changed, ttape_error *err)
+{
+    const ttape_session_options *o = &session->options;
+    struct wishes wishes = {0};
+    char path[PATH_BYTES];
+    if (ttp_attach_is_over(session->attached))
+        return ttp_fail_plain(err, TTAPE_E_STATE,
+                              "it is being let go of: it has ended or executed a program, or a "
+                              "debugger or a handler of faults has come");
+    TTP_TRY(o->choose(o->context, functions, err));
+    find_executable(o->pid, path);
+    ttape_status status =
+        ask_all(&wishes, o, path)
+            ? ttp_attach_choose(session->attached, wishes.list, wishes.count, changed, err)
+            : ttp_fail_memory(err);
+    if (status != TTAPE_OK)
+        (void)o->choose(o->context, NULL, NULL);
+    free_wishes(&wishes);
+    return status;
+}
+
+static void change_functions(ttape_session *session)
+{
+    const ttape_session_options *o = &session->options;
+    char *functions = ttp_functions_asked(session->recording), said[TTP_ANSWER_BYTES] = "";
+    ttape_error err = {0};
+    struct ttp_attach_changed changed;
+    ttape_functions_changed told;
+    if (functions == NULL)
+        return;
+    ttape_status status = choose(session, functions, &changed, &err);
+    if (status == TTAPE_OK) {
+        fill_changed(&told, &changed);
+        bool has_rules = o->changed(o->context, &told, said, sizeof said);
+        ttp_functions_answer(session->recording,
+                             has_rules ? TTP_FUNCTIONS_RULES : TTP_FUNCTIONS_DONE, said);
+    } else {
+        say_unchanged(&err);
+        ttp_functions_answer(session->recording, TTP_FUNCTIONS_REFUSED, err.message);
+    }
+    free(functions);
 }
 
 bool ttp_session_is_attach_over(ttape_session *session, const ttape_recording_status *now)
@@ -127,6 +208,8 @@ bool ttp_session_is_attach_over(ttape_session *session, const ttape_recording_st
     bool is_late = session->attach_until_ns != 0 && now_ns() >= session->attach_until_ns;
     if (now->stopped || session->is_left || is_late)
         return true;
+    if (session->options.choose != NULL && session->options.changed != NULL)
+        change_functions(session);
     if (session->attach_round++ % LOOK_ROUNDS != 0)
         return false;
     bool is_over = ttp_attach_is_over(session->attached);

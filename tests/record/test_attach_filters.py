@@ -232,6 +232,8 @@ def check_filters(program):
     assert set(found["named"][1:]) == {'named(name="of the library") = 111'}, set(found["named"])
     found = called(program, "-F", "^leaf$", on="work times 1000 do finish")
     assert set(found) - {"(the recorder)"} == {"leaf"}, found
+    found = called(program, "-F", "^work$", "--libcalls")  # the trigger's function is left out
+    assert {"work", "read", "write"} <= set(found) and "other" not in found, found
 
 
 def check_triggers(program):

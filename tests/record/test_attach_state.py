@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Programs that look at their own state, and unwind, call without a pause while they are attached
-to and left: what patching at start must leave alone (test_patch, test_unwinds), attaching must."""
+to and left: what patching at start must leave alone (test_patch, test_unwinds), attaching must.
+And other functions are chosen meanwhile: those are recorded from then on, to a call, whatever else
+the program does, and whenever the recorder is killed over it."""
 import json
 import os
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +18,181 @@ import traces
 
 STATES = (("p_patch_state.c", ("-O1",), setting.cut(50, 2)),
           ("p_patch_unwinds.cc", ("-O2",), setting.cut(50, 3)))
+
+
+CHANGES = 10
+BUSY = setting.cut((["threads", "2", "forks", "starts"], ["signals", "coroutines"]), ())
+KILLS = setting.cut(range(1, 150), (4, 17, 95))  # the last: lists have just been unmapped
+PROGRAM = """#include <unistd.h>
+#define F __attribute__((noinline, noclone))
+volatile int sum;
+F int leaf(int n) { sum += n; return n + 1; }
+F int inner(int n) { return leaf(n) + leaf(n + 1); }
+F int outer(int n) { return inner(n) * 2; }
+F int take(void) { char byte; return read(0, &byte, 1) == 1 ? byte : -1; }
+int main(void)
+{
+    char byte = 'x';
+    if (write(1, "ready\\n", 6) != 6) return 1;
+    for (int n; (n = take()) >= 0;) {
+        byte = (char)n;
+        if (outer(n) != 4 * n + 6 || write(1, &byte, 1) != 1) return 2;
+    }
+    return 0;
+}
+"""
+
+
+class Changed:
+    """A program that is attached to for some functions."""
+    def __init__(self, checks, work, *options, **environment):
+        (work / "changed.c").write_text(PROGRAM)
+        path = setting.build(str(work / "changed.c"), flags=("-O1", "-fno-optimize-sibling-calls"),
+                             log=False, hooks=False)
+        self.checks, self.trace = checks, work / "changed.ttape"
+        self.program = test_attach.Asked(path)
+        self.before = self.program.state()
+        self.begin(*options, **environment)
+
+    def begin(self, *options, **environment):
+        self.attached = test_attach.recorder(self.program.pid, self.trace, *options, most="64G",
+                                             **environment)
+        test_attach.until("a recording", lambda: not self.program.ask() or
+                          self.attached.poll() is not None or
+                          test_attach.count_events(self.attached.pid) > 0)
+
+    def choose(self, *words, status=0):
+        """What is said of it."""
+        done = setting.tracetape("control", self.program.pid, *words)
+        self.checks.equal(done.status, status, f"control {words}: {done.err}")
+        return (done.err if status else done.out).decode()
+
+    def ask(self, times):
+        self.checks.that(all(self.program.ask() for _ in range(times)), "its answers")
+
+    def end(self):
+        self.attached.send_signal(signal.SIGINT)
+        said = self.attached.communicate(timeout=test_attach.GIVE_UP)[1]
+        self.checks.that(self.attached.returncode == 0 and "is as it was" in said, said)
+        self.checks.equal(self.program.state(), self.before, "afterwards")
+        self.checks.that(self.program.ask(), "it goes on without")
+        self.checks.equal(self.program.end(), (b"", 0), "its end")
+        self.checks.equal(traces.verify(self.trace), None, "the trace")
+        return said
+
+
+def count_calls(trace):
+    said = json.loads(setting.tracetape("report", "--json", trace).out)
+    return {row["name"]: row["calls"] for row in said["rows"]}
+
+
+def check_change(checks, work):
+    """Each call of what is chosen is there, and none of what is not."""
+    one = Changed(checks, work, "-F", "^outer$")
+    checks.that("2 functions were added, 1 removed: 2 are recorded; it stood still" in
+                one.choose("-F", "^inner$", "-F", "^leaf$"), "others")
+    one.ask(30)
+    said = one.choose("-F", "^(take|leaf)$")
+    checks.that("1 functions were added, 1 removed: 2 are recorded" in said, said)
+    one.ask(20)
+    said = one.choose("-F", "^inner$")  # it had stubs before
+    checks.that("1 functions were added, 1 removed: 2 are recorded; as they were, as somebody was "
+                "inside each time: take; it stood still" in said, said)
+    one.ask(10)
+    for words, why in ((("-F", "(",), "'(' is no regular expression"),
+                       (("-F", "^there is none$"), "it has no such function"),
+                       (("-F", "_Z5inneri"), "names as linkers have them")):
+        said = one.choose(*words, status=4)
+        checks.that("its functions stay as they were: " in said and why in said, said)
+    said = one.choose("-F", "f", "--filter", "g", status=2)
+    checks.that("without --filter" in said, f"two at once: {said}")
+    checks.that("nothing is changed: 2 are recorded; as they were" in one.choose("-F", "^inner$"),
+                "the same once more")
+    one.ask(5)
+    said = one.choose("-F", "")
+    checks.that("1 functions were added, 1 removed: 2 are recorded" in said, f"as at first: {said}")
+    before = count_calls(one.choose("snapshot").strip())
+    one.ask(7)
+    said = one.end()
+    checks.that("attached to: 2 functions, 0 not" in said, said)
+    calls = count_calls(one.trace)
+    checks.equal([calls[name] for name in ("inner", "leaf", "outer")],
+                 [30 + 10 + 5, 60 + 40, before["outer"] + 7], f"calls: {calls}")
+    checks.that(20 + 10 + 5 + 7 <= calls["take"] <= 50, f"calls: {calls}")
+    told = setting.tracetape("info", one.trace).out.decode()
+    checks.that("'^inner$" in told and "events: '^(take|leaf)$'" in told, f"info: {told}")
+
+
+def check_waited(checks, work):
+    """A function that a trigger waits for is patched all the time, and recorded while it is
+    chosen."""
+    one = Changed(checks, work, "-F", "^leaf$", "--on", "inner times 1000000 do finish")
+    one.choose("-F", "^inner$")
+    one.ask(10)
+    one.choose("-F", "^outer$")
+    one.ask(5)
+    one.choose("-F", "")
+    before = count_calls(one.choose("snapshot").strip())
+    one.ask(3)
+    one.end()
+    calls = count_calls(one.trace)
+    checks.equal([calls.get(name) for name in ("inner", "outer", "leaf")],
+                 [10, 5, before["leaf"] + 6], f"calls: {calls}")
+
+
+def check_started(checks, work):
+    """What was started for recording has its functions for good."""
+    trace = work / "started.ttape"
+    started = subprocess.Popen([setting.COMMAND, "record", "-q", "-o", trace, "--", "cat"],
+                               stdin=subprocess.PIPE)
+    test_attach.until("a recording", lambda: setting.tracetape(
+        "control", started.pid, "status").status == 0)
+    done = setting.tracetape("control", started.pid, "-F", "main")
+    checks.that(done.status == 4 and b"it was started for recording" in done.err, done.err)
+    started.communicate(timeout=test_attach.GIVE_UP)
+
+
+def check_busy_change(checks, work):
+    """Threads, handlers, children and coroutines are in these functions all the time."""
+    for words in BUSY:
+        program, trace = test_attach.Program(words), work / "busy.ttape"
+        before = program.state()
+        for number in range(CHANGES):
+            attached = test_attach.recorder(program.pid, trace, "-F", "^serve$", most="64G")
+            test_attach.until("a recording", lambda: test_attach.has_events(attached))
+            for functions in ("^(answer|mix)$", ".", "^(descend|halve)$", ""):
+                done = setting.tracetape("control", program.pid, "-F", functions)
+                checks.equal(done.status, 0, f"{words} {number}, {functions}: {done.err}")
+            attached.send_signal(signal.SIGINT)
+            said = attached.communicate(timeout=test_attach.GIVE_UP)[1]
+            checks.that(attached.returncode in (0, 3) and "is as it was" in said, said)
+            checks.equal(program.state(), before, f"{words} {number}: afterwards")
+            checks.equal(traces.verify(trace), None, f"{words} {number}: the trace")
+        checks.equal(program.end(), (0, "right\n", ""), f"{words}: its answers")
+
+
+def check_kills(checks, work):
+    """The recorder is killed before one of the calls by which it changes functions."""
+    begun = work / "begun"
+    one = Changed(checks, work, "-F", "^outer$")
+    one.attached.send_signal(signal.SIGINT)
+    one.attached.communicate(timeout=test_attach.GIVE_UP)
+    for number in KILLS:
+        one.begin("-F", "^outer$", KILL_AT=str(number), KILL_FROM=str(begun),
+                  LD_PRELOAD=str(test_attach.kill_library()))
+        begun.touch()
+        setting.tracetape("control", one.program.pid, "-F", "^(inner|leaf)$")
+        one.ask(3)
+        if one.attached.poll() is None:
+            one.attached.send_signal(signal.SIGINT)
+        said = one.attached.communicate(timeout=test_attach.GIVE_UP)[1]
+        checks.that(one.attached.returncode in (-signal.SIGKILL, 0), f"kill {number}: {said}")
+        begun.unlink()
+        setting.run([setting.COMMAND, "recover", "--clean", "-f", f"{one.trace}.recording", "-o",
+                     work / "gone.ttape"], timeout=test_attach.GIVE_UP)
+    one.begin("-F", "^(inner|leaf)$")
+    one.ask(3)
+    one.end()
 
 
 def look_at_unwinds(checks, program, ends):
@@ -101,6 +279,8 @@ def check_all(checks, work):
         checks.equal((status, out), (0, "right\n"), f"{source}: its answers")
         if "without" in err:
             print("SKIPPED, of the machine's state: it has no AVX-512")
+    for check in (check_change, check_waited, check_started, check_busy_change, check_kills):
+        check(checks, work)
 
 
 def main():

@@ -198,7 +198,8 @@ typedef struct ttape_recording_options {
     uint64_t line_descriptors;
     ttape_call_conditions conditions;
     /* Where not NULL, says what filters and triggers come to that ttape_control_change has sent
-     * (NULL: these stay as they are), from the thread that calls rules.select: it changes what
+     * (NULL: these stay as they are; both: functions were chosen, see
+     * ttape_session_options.choose), from the thread that calls rules.select: it changes what
      * *rules and *conditions say of them, and what select, match and the others answer, of which
      * each site is asked again. A failure is told to who asked, and nothing changes. */
     ttape_status (*change)(void *context, const char *filter, const char *triggers,
@@ -380,6 +381,13 @@ TTAPE_API void ttape_control_get_status(const ttape_control *control, ttape_cont
 TTAPE_API ttape_status ttape_control_change(ttape_control *control, const char *filter,
                                             const char *triggers, uint64_t wait_ns,
                                             ttape_error *err);
+/* Has other functions patched of a process that is attached to (ttape_session_options.choose):
+ * regular expressions of their names, one a line; "": those that were chosen at first. `said` is
+ * what became of it, as a sentence. TTAPE_E_STATE: it is refused, in words, and nothing changed.
+ * TTAPE_E_UNSUPPORTED: the process was started for recording. */
+TTAPE_API ttape_status ttape_control_functions(ttape_control *control, const char *functions,
+                                               char *said, size_t room, uint64_t wait_ns,
+                                               ttape_error *err);
 /* Sends a ttape_control_request. FLUSH and SNAPSHOT wait up to wait_ns for the recorder to have
  * done it (0: not at all); TTAPE_E_IO when it has not, or could not. TTAPE_E_STATE: the recording
  * has stopped, or its recorder is gone. */

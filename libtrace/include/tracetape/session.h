@@ -45,6 +45,20 @@ typedef enum ttape_engine {
                                   * trace, and the result is its status */
 } ttape_engine;
 
+/* What became of another choice of functions. Struct and strings are borrowed for a call. */
+typedef struct ttape_functions_changed {
+    uint64_t added, removed;
+    uint64_t recorded; /* that are patched now, but for what others call in libraries */
+    uint64_t left;     /* that are chosen, and cannot be patched */
+    uint64_t busy;     /* neither added nor removed, as somebody was inside each time; the first: */
+    struct {
+        const char *module; /* path; NULL: there is none */
+        uint64_t address;   /* ELF address of the function */
+    } inside[4];
+    uint64_t stop_count, longest_stop_ns; /* all threads stood still meanwhile */
+    uint64_t reserved[4];
+} ttape_functions_changed;
+
 /* Zero means the default everywhere; all is borrowed until the session is closed. */
 typedef struct ttape_session_options {
     size_t size;         /* sizeof(ttape_session_options) */
@@ -81,6 +95,14 @@ typedef struct ttape_session_options {
     const void *(*patch)(void *context, const char *module_path, const void **chosen);
     const uint32_t *threads; /* with `patch`: only these of its threads, by the kernel's numbers; */
     size_t thread_count;     /* at most 64; 0: all, and those that it starts */
+    /* With `patch`: others are to be patched, as ttape_control_functions asks. `patch` answers by
+     * that from then on, and what it gave before stays valid. A failure is told to who asked. NULL:
+     * the change was not made after all, what was chosen before holds again. Where this is NULL no
+     * other functions can be chosen. */
+    ttape_status (*choose)(void *context, const char *functions, ttape_error *err);
+    /* What became of it: a sentence for who asked. True: rules.select answers otherwise now, and
+     * ttape_recording_options.change is called. */
+    bool (*changed)(void *context, const ttape_functions_changed *changed, char *said, size_t room);
 } ttape_session_options;
 
 /* How far a session has come. */

@@ -24,6 +24,12 @@ union ttp_arena_page ttp_arena
 _Static_assert(sizeof(struct ttp_thread_state) <= TTP_AGENT_PAGE, "it has a page");
 _Static_assert(sizeof(struct ttp_stacks) <= TTP_AGENT_PAGE, "and so have stacks");
 _Static_assert(sizeof(struct ttp_thread_page) <= TTP_AGENT_PAGE, "and the thread's page");
+_Static_assert(offsetof(struct ttp_thread_state, top) == TTP_AGENT_TOP_AT &&
+                   offsetof(struct ttp_thread_page, thread_id) == TTP_AGENT_ID_AT &&
+                   sizeof(struct ttp_runtime_frame) == TTP_AGENT_FRAME_BYTES &&
+                   offsetof(struct ttp_runtime_frame, function) == TTP_AGENT_FUNCTION_AT &&
+                   TTP_FRAME_ADDRESS == TTP_AGENT_FUNCTION,
+               "who attaches reads them");
 _Static_assert(sizeof(struct ttp_agent_wiped) % TTP_AGENT_PAGE == 0, "whole pages are wiped");
 
 static inline __attribute__((always_inline)) struct ttp_thread_state *state_at(uint32_t number)
@@ -265,7 +271,7 @@ static void open_stacks(uintptr_t sp, const struct ttp_agent_known *known)
     uint8_t *memory = (uint8_t *)own;
     struct ttp_stacks *stacks = (struct ttp_stacks *)(memory + TTP_AGENT_PAGE);
     stacks->frame_count = ttp_agent_shared.frame_count;
-    ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + 2 * TTP_AGENT_PAGE),
+    ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + TTP_AGENT_FRAMES_AT),
                     stacks->frame_count);
     set_bounds(&stacks->list[0], sp, known);
     if (ttp_agent_shared.memory_at != 0)

@@ -213,6 +213,8 @@ struct ttp_probe_decision {
 void ttp_decide_probes_begin(struct ttp_probe_decision *d);
 /* Windows of system calls are taken. */
 void ttp_decide_take_calls(const struct ttp_probe_decision *d);
+/* One more window is. */
+void ttp_decide_take(const struct ttp_probe_decision *d, uint32_t window, uint32_t window_bytes);
 void ttp_decide_probe_data(const struct ttp_probe_decision *d, const struct ttp_probe_hooks *hooks,
                            size_t stub_bytes);
 void ttp_decide_probe_stubs(struct ttp_probe_decision *d);

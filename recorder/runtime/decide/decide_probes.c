@@ -26,7 +26,7 @@ static bool is_as_planned(const struct ttp_probe_decision *d, const struct ttp_p
     return ttp_is_same(there, planned, probe->window_bytes);
 }
 
-static void set_taken(const struct ttp_probe_decision *d, uint32_t window, uint32_t window_bytes)
+void ttp_decide_take(const struct ttp_probe_decision *d, uint32_t window, uint32_t window_bytes)
 {
     const struct ttp_patch_head *plan = d->plan;
     for (uint32_t i = 0; i < window_bytes; i++) {
@@ -43,7 +43,7 @@ void ttp_decide_take_calls(const struct ttp_probe_decision *d)
     const struct ttp_plan_site *sites = calls == NULL ? NULL : ttp_plan_at(calls, calls->sites_at);
     for (uint32_t i = 0; calls != NULL && i < calls->site_count; i++)
         if (sites[i].kind == TTP_PLAN_CAN && !ttp_call_is_left(d->wanted, &sites[i]))
-            set_taken(d, sites[i].window, sites[i].window_bytes);
+            ttp_decide_take(d, sites[i].window, sites[i].window_bytes);
 }
 
 /* Whatever the plan says, no jump is put over another one. */
@@ -53,7 +53,7 @@ static bool take_window(const struct ttp_probe_decision *d, const struct ttp_pat
     for (uint32_t i = start; i < start + probe->window_bytes; i++)
         if ((d->taken[i / 64] >> i % 64 & 1) != 0)
             return false;
-    set_taken(d, probe->window, probe->window_bytes);
+    ttp_decide_take(d, probe->window, probe->window_bytes);
     return true;
 }
 

@@ -1,7 +1,8 @@
 /* Preloaded into the recorder: it is killed right before one of the calls by which it changes
- * another process, or stops it: the KILL_AT-th. And into the file STOPS_SAID goes, of each stop
- * when the next one begins, how often a task ran meanwhile; into STOPS_TOOK the first task, and for
- * how many nanoseconds it was held. */
+ * another process, or stops it: the KILL_AT-th, of those since there is a file KILL_FROM, where
+ * that is said. And into the file STOPS_SAID goes, of each stop when the next one begins, how
+ * often a task ran meanwhile; into STOPS_TOOK the first task, and for how many nanoseconds it was
+ * held. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,7 +21,9 @@ static struct timespec begun, ended;
 
 static void count_call(void)
 {
-    const char *at = getenv("KILL_AT");
+    const char *at = getenv("KILL_AT"), *from = getenv("KILL_FROM");
+    if (from != NULL && access(from, F_OK) != 0)
+        return;
     if (at != NULL && ++seen == strtoul(at, NULL, 10))
         (void)raise(SIGKILL);
 }

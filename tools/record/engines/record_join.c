@@ -226,8 +226,16 @@ static void close_module(struct tool_record_joined *module)
 {
     tool_patch_given_close(&module->given);
     free(module->chosen);
+    free(module->before);
     free(module->path);
     *module = (struct tool_record_joined){0};
+}
+
+void tool_record_join_by_names(struct tool_record_join *join, struct tool_record_joined *module,
+                               struct tool_record_patch *patch)
+{
+    module->count = 0;
+    choose_functions(join, module, patch, NULL);
 }
 
 const char *tool_record_join_add(struct tool_record_join *join, struct tool_record_patch *patch,
@@ -249,9 +257,10 @@ const char *tool_record_join_add(struct tool_record_join *join, struct tool_reco
     return why;
 }
 
-static bool is_own(const struct tool_record_patch *patch, const char *path)
+bool tool_record_join_is_own(const struct tool_record_patch *patch, const char *path)
 {
-    return (patch->module->count != 0 || tool_record_patch_owns(patch, path)) &&
+    bool is_executable = patch->loaded != NULL && strcmp(patch->loaded[0], path) == 0;
+    return (patch->module->count != 0 || is_executable || tool_record_patch_owns(patch, path)) &&
            tool_record_patch_covers(patch, path);
 }
 
@@ -302,8 +311,9 @@ static void add_libraries(struct tool_record_join *join, struct tool_record_patc
                           struct tool_record_asked *asked)
 {
     for (char **path = patch->loaded + 1; *path != NULL; path++)
-        if (is_own(patch, *path) ? asked == NULL
-                                 : asked != NULL && tool_record_asked_any(asked, *path))
+        if (tool_record_join_is_own(patch, *path)
+                ? asked == NULL
+                : asked != NULL && tool_record_asked_any(asked, *path))
             add_library(join, patch, asked, *path);
 }
 
@@ -485,7 +495,7 @@ void tool_record_join_later(struct tool_record_join *join, struct tool_record_pa
                             const char *path)
 {
     if (!is_listed(patch->loaded, path) && tool_record_join_module(join, path) == NULL &&
-        is_own(patch, path))
+        tool_record_join_is_own(patch, path))
         add_library(join, patch, NULL, path);
 }
 
@@ -503,6 +513,11 @@ void tool_record_join_close(struct tool_record_join *join)
 {
     for (size_t i = 0; i < join->count; i++)
         close_module(&join->modules[i]);
+    for (size_t i = 0; i < join->kept_count; i++)
+        free(join->kept[i]);
+    free(join->kept);
+    free(join->first);
+    tool_patterns_close(&join->before);
     free(join->modules);
     free(join->larger);
     *join = (struct tool_record_join){0};

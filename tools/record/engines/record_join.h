@@ -15,6 +15,7 @@ struct tool_record_joined {
     struct tool_patch_given given;
     struct ttp_chosen_head *chosen; /* bits of functions behind it */
     uint32_t count;                 /* of those */
+    struct ttp_chosen_head *before; /* the last change; NULL: as at first, or it was not there */
 };
 
 struct tool_record_asked;
@@ -24,6 +25,12 @@ struct tool_record_join {
     uint64_t function_count; /* of all that are chosen */
     bool reads_memory;       /* for values of some function */
     bool has_calls;          /* system calls are recorded, too */
+    /* Where other functions were chosen since: the patterns of the start, one a line; those before
+     * the last change; and choices that are not in use any more. */
+    char *first;
+    struct tool_patterns before;
+    struct ttp_chosen_head **kept;
+    size_t kept_count, kept_capacity;
     /* Where nothing was asked for: */
     char *larger;    /* a library that has most of its code, and is not recorded; or NULL */
     bool makes_code; /* what it runs is in part in no file */
@@ -50,6 +57,12 @@ struct tool_record_joined *tool_record_join_module(const struct tool_record_join
  * libraries. `asked`: only what is called of it; or NULL. */
 const char *tool_record_join_add(struct tool_record_join *join, struct tool_record_patch *patch,
                                  struct tool_record_asked *asked, const char *path);
+/* Its choice, by the patterns that there are now. */
+void tool_record_join_by_names(struct tool_record_join *join, struct tool_record_joined *module,
+                               struct tool_record_patch *patch);
+/* Whether its functions are chosen by their names: the executable, its own libraries, or what
+ * --module names. */
+bool tool_record_join_is_own(const struct tool_record_patch *patch, const char *path);
 /* Adds a module that was not there at first, where it is chosen; does nothing for others. */
 void tool_record_join_later(struct tool_record_join *join, struct tool_record_patch *patch,
                             const char *path);

@@ -45,9 +45,52 @@ static ttape_status check(struct tool_record_rules *rules, const struct tool_fil
     if (rules->lacks_times && (asks_times(filter->rules, filter->rule_count) ||
                                asks_times(triggers->rules, triggers->rule_count)))
         return fail(err, "the filter asks for times: it was begun with --clock none");
-    if (rules->lacks_signals && tool_record_has_signal(triggers))
+    if (rules->is_attached && tool_record_has_signal(triggers))
         return fail(err, tool_record_no_signals);
     return TTAPE_OK;
+}
+
+bool tool_record_parse_lines(struct tool_patterns *patterns, const char *text, char **wrong)
+{
+    bool is_right = true;
+    for (const char *line = text; *line != '\0' && is_right;) {
+        size_t size = strcspn(line, "\n");
+        char *one = tool_copy_text(line, size);
+        is_right = tool_parse_pattern(one, patterns);
+        if (is_right)
+            free(one);
+        else
+            *wrong = one;
+        line += size + (line[size] == '\n');
+    }
+    return is_right;
+}
+
+void tool_record_functions_close(struct tool_patterns *functions)
+{
+    if (functions != NULL)
+        tool_patterns_close(functions);
+    free(functions);
+}
+
+void tool_record_change_functions(struct tool_record_rules *rules, const char *functions)
+{
+    struct tool_patterns *next = tool_allocate(1, sizeof *next);
+    char *wrong = NULL;
+    (void)tool_record_parse_lines(next, functions, &wrong);
+    free(wrong);
+    tool_record_functions_close(
+        __atomic_exchange_n(&rules->next_functions, next, __ATOMIC_ACQ_REL));
+}
+
+static void take_functions(struct tool_record_rules *rules)
+{
+    struct tool_patterns *next =
+        __atomic_exchange_n(&rules->next_functions, NULL, __ATOMIC_ACQ_REL);
+    if (next == NULL)
+        return;
+    tool_record_functions_close(rules->functions);
+    rules->functions = next;
 }
 
 ttape_status tool_record_change(void *context, const char *filter, const char *triggers,
@@ -81,6 +124,7 @@ ttape_status tool_record_change(void *context, const char *filter, const char *t
         rules->new_on = tool_copy_text(triggers, strlen(triggers));
         rules->has_new_triggers = true;
     }
+    take_functions(rules);
     bool (*is_application)(void *context, const ttape_module *module, ttape_string executable) =
         into->is_application;
     *into = rules->first;

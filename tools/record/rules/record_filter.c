@@ -34,7 +34,7 @@ int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, b
                             TTAPE_FILTER_MAX_RULES);
     if (status == TOOL_OK && !has_names && rules->triggers.rule_count > 0)
         status = tool_usage(verb, "--on needs names: it does not go with --no-symbols");
-    if (status == TOOL_OK && rules->lacks_signals && tool_record_has_signal(&rules->triggers))
+    if (status == TOOL_OK && rules->is_attached && tool_record_has_signal(&rules->triggers))
         status = tool_usage(verb, "%s", tool_record_no_signals);
     for (uint32_t i = 0; status == TOOL_OK && i < rules->filter.rule_count; i++) {
         const ttape_filter_rule *rule = &rules->filter.rules[i];

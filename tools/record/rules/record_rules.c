@@ -197,6 +197,16 @@ static uint32_t select_below(struct tool_record_rules *rules, const ttape_site *
                                                                         : TTAPE_SELECT_KEEP;
 }
 
+/* Whatever stays patched for somebody who is inside, and what others call in libraries, passes. */
+static bool is_chosen(struct tool_record_rules *rules, ttape_string name)
+{
+    const struct tool_patterns *functions =
+        rules->functions != NULL ? rules->functions : &rules->function;
+    return ((rules->is_attached && !tool_record_filter_sees(rules, rules, name)) ||
+            functions->count == 0 || tool_record_matches_name(rules, functions, name)) &&
+           !tool_record_matches_name(rules, &rules->no_function, name);
+}
+
 static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)
 {
     struct tool_record_rules *rules = context;
@@ -205,7 +215,7 @@ static uint32_t select_site(void *context, const ttape_site *site, const ttape_m
     if (site->kind == TTAPE_SITE_SYSCALL) /* --syscalls chooses these */
         return filtered;
     uint32_t below = filtered | select_below(rules, site);
-    if (tool_record_passes_name(rules, site->symbol) && is_call_wanted(rules, site, path) &&
+    if (is_chosen(rules, site->symbol) && is_call_wanted(rules, site, path) &&
         (passes_module(rules, path) || is_library_call(rules, path)) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
         return below;
@@ -281,6 +291,8 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     tool_filter_close(&rules->on);
     tool_filter_unmake(&rules->new_filter);
     tool_filter_unmake(&rules->new_triggers);
+    tool_record_functions_close(rules->functions);
+    tool_record_functions_close(rules->next_functions);
     free(rules->new_on);
     free(rules->text);
     free(rules->mangled);

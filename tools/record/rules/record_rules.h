@@ -31,7 +31,10 @@ struct tool_record_rules {
     struct tool_filter_made new_filter, new_triggers;
     char *new_on;
     bool has_new_filter, has_new_triggers, lacks_times;
-    bool lacks_signals;                 /* a process that is attached to does not tell of them */
+    bool is_attached; /* its process tells of no signals; what is patched is what was chosen, and
+                       * what triggers wait for: of that alone these decide, NULL: as at first; and
+                       * others, that are to come, from another thread */
+    struct tool_patterns *functions, *next_functions;
     ttape_site_rules first;             /* without filters */
     const struct tool_patterns *called; /* functions of libraries; NULL, or none: all */
     char *text;                         /* of the last name, as a C string */
@@ -92,7 +95,12 @@ static inline struct tool_filter_made *tool_record_triggers_of(struct tool_recor
 {
     return rules->has_new_triggers ? &rules->new_triggers : &rules->triggers;
 }
-/* record_change.c: for ttape_recording_options.change; of struct tool_record_rules. */
+/* record_change.c: patterns, one a line. False: *wrong is none; it is to be freed. */
+bool tool_record_parse_lines(struct tool_patterns *patterns, const char *text, char **wrong);
+/* Other functions were chosen, as above. Of use in any thread; the next change takes them. */
+void tool_record_change_functions(struct tool_record_rules *rules, const char *functions);
+void tool_record_functions_close(struct tool_patterns *functions);
+/* For ttape_recording_options.change; of struct tool_record_rules. */
 ttape_status tool_record_change(void *context, const char *filter, const char *triggers,
                                 ttape_site_rules *into, ttape_call_conditions *conditions,
                                 ttape_error *err);

@@ -1,6 +1,8 @@
 /* A recording from the start of the command to what is said at the end. */
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +16,13 @@
 #include "tools/record/record_elsewhere.h"
 #include "tools/record/record_end.h"
 #include "tools/record/record_unrecorded.h"
+#include "tools/record/session/record_functions.h"
 #include "tools/record/session/record_level.h"
 #include "tools/record/session/record_rounds.h"
 #include "tools/record/session/record_session.h"
 
 #define LARGE_BYTES (1 << 20)
+#define NOTE_BYTES  64u /* of a change, around its text */
 
 static void say_result(const struct tool_record_session *session, const ttape_recording *recording)
 {
@@ -40,6 +44,9 @@ static void keep_choices(struct tool_record_session *session, ttape_recording *r
     if (session->note != NULL)
         (void)ttape_recording_set_text(recording, "note", session->note, NULL);
     tool_record_keep_choice(recording, &session->calls);
+    if (session->function_changes != NULL)
+        (void)ttape_recording_set_text(recording, "function_changes", session->function_changes,
+                                       NULL);
     if (session->joins)
         return;
     tool_record_patch_keep(&session->patch, recording);
@@ -175,6 +182,40 @@ static const void *give_patch(void *context, const char *module_path, const void
     return tool_record_join_plan(&session->join, module_path, chosen);
 }
 
+static ttape_status choose_functions(void *context, const char *functions, ttape_error *err)
+{
+    struct tool_record_session *session = context;
+    if (functions != NULL) {
+        free(session->chosen_functions);
+        session->chosen_functions = tool_copy_text(functions, strlen(functions));
+    }
+    return tool_record_join_change(&session->join, &session->patch, functions, err);
+}
+
+/* The trace says what was chosen, and behind which event. */
+static void note_functions(struct tool_record_session *session)
+{
+    ttape_recording_status now;
+    const char *before = session->function_changes, *text = session->chosen_functions;
+    ttape_recording_get_status(ttape_session_recording(session->bare.session), &now);
+    size_t room = (before == NULL ? 0 : strlen(before)) + strlen(text) + NOTE_BYTES;
+    char *all = tool_allocate(room, 1);
+    (void)snprintf(all, room, "%s%sbehind %" PRIu64 " events: '%s'", before == NULL ? "" : before,
+                   before == NULL ? "" : "; ", now.event_count, text);
+    free(session->function_changes);
+    session->function_changes = all;
+}
+
+static bool say_functions(void *context, const ttape_functions_changed *changed, char *said,
+                          size_t room)
+{
+    struct tool_record_session *session = context;
+    note_functions(session);
+    tool_record_change_functions(&session->rules, session->patch.rules.function.text);
+    tool_record_join_say_changed(&session->join, &session->patch, changed, said, room);
+    return session->rules.triggers.rule_count != 0;
+}
+
 /* Large blocks go back to the system as soon as they are free: else malloc keeps them, and as much
  * again between them, while other partitions want some of another size. */
 static void give_back_memory(void)
@@ -255,6 +296,8 @@ int tool_record_run(struct tool_record_session *session, char **argv,
                                        .patch = session->joins ? give_patch : NULL,
                                        .threads = threads,
                                        .thread_count = session->threads.count,
+                                       .choose = session->joins ? choose_functions : NULL,
+                                       .changed = session->joins ? say_functions : NULL,
                                        .context = session};
     ttape_status opened = ttape_session_open(&recorded, &how, &err);
     if (opened != TTAPE_OK) {

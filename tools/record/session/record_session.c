@@ -351,6 +351,8 @@ void tool_record_session_open(struct tool_record_session *session, const char *v
 int tool_record_session_close(struct tool_record_session *session, int status)
 {
     tool_record_join_close(&session->join);
+    free(session->function_changes);
+    free(session->chosen_functions);
     free(session->threads.numbers);
     tool_record_rules_close(&session->rules);
     tool_record_calls_close(&session->calls);

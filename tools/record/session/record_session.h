@@ -41,6 +41,8 @@ struct tool_record_session {
     bool joins;                  /* its functions are patched while it runs */
     struct tool_numbers threads; /* of these threads only; none: of all */
     struct tool_record_join join;
+    char *function_changes; /* of these, for the trace; NULL: none */
+    char *chosen_functions; /* the last one that was asked for */
     struct tool_debug_files debug;
     struct tool_plan_cache plans;
     struct tool_record_send send;

@@ -115,7 +115,7 @@ static int attach_process(struct tool_record_session *session, const char *word)
     if (pid == 0)
         return TOOL_CANNOT;
     session->joins = true;
-    session->rules.lacks_signals = true;
+    session->rules.is_attached = true;
     if (session->plan || session->json) {
         char *words[] = {tool_record_join_image(pid), NULL};
         if (words[0] == NULL)

@@ -1,5 +1,6 @@
 /* tracetape control: turns a recording that is under way on and off, and asks things of its
  * recorder. */
+#define _GNU_SOURCE /* stpcpy */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +16,18 @@
 #define DEFAULT_WAIT_NS 60000000000u
 #define REQUEST_STATUS  UINT32_MAX
 #define REQUEST_CHANGE  (UINT32_MAX - 1)
+#define SAID_BYTES      1024u
 
 struct options {
     bool json, no_wait;
     struct tool_filter filter, on;
+    struct tool_filter functions;
     struct tool_time wait;
 };
 
 static const struct tool_option table[] = {
+    {"function", 'F', "REGEX", "of what is attached to: patches these functions, and no others",
+     tool_parse_filter, TOOL_AT(functions)},
     {"filter", 0, "FILTER", "goes by this filter from then on: see tracetape-filters(7)",
      tool_parse_filter, TOOL_AT(filter)},
     {"on", 0, "TRIGGER", "and by these triggers", tool_parse_filter, TOOL_AT(on)},
@@ -260,6 +265,36 @@ static int change(const struct options *options, ttape_control *control, uint32_
     return status;
 }
 
+/* One a line; an empty one alone means those of the start. */
+static char *join_functions(const struct tool_filter *said)
+{
+    size_t room = 1;
+    for (size_t i = 0; i < said->count; i++)
+        room += strlen(said->texts[i]) + 1;
+    char *text = tool_allocate(room, 1), *end = text;
+    for (size_t i = 0; i < said->count; i++)
+        if (said->texts[i][0] != '\0')
+            end = stpcpy(stpcpy(end, end == text ? "" : "\n"), said->texts[i]);
+    return text;
+}
+
+static int change_functions(const struct options *options, ttape_control *control, uint32_t pid)
+{
+    struct tool_output out;
+    ttape_error err = {0};
+    char said[SAID_BYTES] = "", *functions = join_functions(&options->functions);
+    ttape_status status =
+        ttape_control_functions(control, functions, said, sizeof said, wait_ns(options), &err);
+    free(functions);
+    if (status != TTAPE_OK)
+        return tool_fail("process %" PRIu32 ": %s", pid, err.message);
+    tool_output_open(&out, STDOUT_FILENO);
+    tool_output_printf(&out, "process %" PRIu32 ": ", pid);
+    tool_output_escaped(&out, TTP_ESCAPE_TEXT, (ttape_string){said, strlen(said)});
+    tool_output_text(&out, "\n");
+    return tool_output_close(&out);
+}
+
 static int send(const struct options *options, uint32_t pid, uint32_t request)
 {
     ttape_error err = {0};
@@ -269,7 +304,9 @@ static int send(const struct options *options, uint32_t pid, uint32_t request)
     if (ttape_control_open(&control, pid, &err) != TTAPE_OK)
         return tool_fail("%s", err.message);
     ttape_control_get_status(control, &before);
-    if (request == REQUEST_CHANGE)
+    if (request == REQUEST_CHANGE && options->functions.count > 0)
+        status = change_functions(options, control, pid);
+    else if (request == REQUEST_CHANGE)
         status = change(options, control, pid);
     else if (request == REQUEST_STATUS)
         status = print_status(control, pid, options->json);
@@ -285,15 +322,18 @@ static int send(const struct options *options, uint32_t pid, uint32_t request)
 
 static int run(const struct options *options, int count, char **argv)
 {
-    bool changes = options->filter.count > 0 || options->on.count > 0;
+    bool has_rules = options->filter.count > 0 || options->on.count > 0;
+    bool changes = has_rules || options->functions.count > 0;
     uint32_t pid, request = REQUEST_CHANGE;
     if (count < 1 || (count < 2 && !changes))
         return tool_usage("control", "control needs a process id and what to do");
     if (!tool_parse_u32(argv[0], &pid))
         return tool_usage("control", "'%s' is not a process id", argv[0]);
     if (count > 1 && changes)
-        return tool_usage("control", "--filter and --on are asked for alone, without '%s'",
+        return tool_usage("control", "--filter, --on and --function are asked for without '%s'",
                           argv[1]);
+    if (has_rules && options->functions.count > 0)
+        return tool_usage("control", "--function is asked for without --filter and --on");
     if (count > 1 && !find_request(argv[1], &request))
         return tool_usage("control", "unknown request '%s'", argv[1]);
     if (options->json && request != REQUEST_STATUS && request != TTAPE_CONTROL_SNAPSHOT)
@@ -309,5 +349,6 @@ int tool_verb_control(int argc, char **argv)
         status = run(&options, count, argv);
     tool_filter_close(&options.filter);
     tool_filter_close(&options.on);
+    tool_filter_close(&options.functions);
     return status;
 }
