@@ -4,31 +4,7 @@
 #include <string.h>
 
 #include "base/escape.h"
-
-/* Length of the valid UTF-8 sequence at data, 0 where there is none; *code is its character. */
-static size_t decode_code(const unsigned char *data, size_t size_bytes, uint32_t *code)
-{
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned first = data[0];
-    size_t length = first < 0x80   ? 1
-                    : first < 0xC2 ? 0
-                    : first < 0xE0 ? 2
-                    : first < 0xF0 ? 3
-                    : first < 0xF5 ? 4
-                                   : 0;
-    if (length == 0 || length > size_bytes)
-        return 0;
-    uint32_t value = length == 1 ? first : first & (0x7Fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((data[i] & 0xC0u) != 0x80)
-            return 0;
-        value = value << 6 | (data[i] & 0x3Fu);
-    }
-    if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
-        return 0;
-    *code = value;
-    return length;
-}
+#include "base/utf8.h"
 
 /* Characters that change what a reader sees around them: controls, line breaks, bidi, byte order
  * mark. */
@@ -73,7 +49,7 @@ size_t ttp_escape(char *out, enum ttp_escape_style style, const char *data, size
     char *to = out;
     while (from < end) {
         uint32_t code = 0;
-        size_t length = decode_code(from, (size_t)(end - from), &code);
+        size_t length = ttp_utf8_decode(from, (size_t)(end - from), &code);
         if (length == 0) {
             to = put_bytes(to, json, from++, 1);
             continue;

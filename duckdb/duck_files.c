@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "duckdb/duck_files.h"
 
 #define MEMORY_BYTES        (256ull << 20) /* of a reader, for two threads */
@@ -43,7 +44,7 @@ static bool fill_names(struct duck_file *file, struct name_room *room)
     for (uint32_t i = 0; i < file->info.site_count; i++) {
         if (!get_name(file, i, room, &name))
             return false;
-        size_t size = duck_utf8_bytes(name);
+        size_t size = ttp_utf8_mend(NULL, name.data, name.size_bytes);
         total += size > DUCK_SHORT_BYTES ? size : 0;
     }
     file->names = malloc((file->info.site_count + 1ull) * sizeof *file->names);
@@ -53,8 +54,8 @@ static bool fill_names(struct duck_file *file, struct name_room *room)
     for (uint32_t i = 0; i < file->info.site_count; i++) {
         if (!get_name(file, i, room, &name))
             return false;
-        size_t size = duck_utf8_bytes(name);
-        duck_utf8_write(file->name_bytes + at, name); /* a short one is overwritten by the next */
+        /* a short one is overwritten by the next */
+        size_t size = ttp_utf8_mend(file->name_bytes + at, name.data, name.size_bytes);
         file->names[i] = duck_lasting(file->name_bytes + at, size);
         at += size > DUCK_SHORT_BYTES ? size : 0;
     }
@@ -258,12 +259,11 @@ static void forget_file(struct duck_file *file)
 
 static ttape_status set_cells(struct duck_file *file, ttape_error *err)
 {
-    const ttape_string path = {file->path, strlen(file->path)};
-    size_t size = duck_utf8_bytes(path);
+    size_t length = strlen(file->path), size = ttp_utf8_mend(NULL, file->path, length);
     file->path_text = malloc(size + 1);
     if (file->path_text == NULL)
         return duck_no_memory(err);
-    duck_utf8_write(file->path_text, path);
+    (void)ttp_utf8_mend(file->path_text, file->path, length);
     file->path_cell = duck_lasting(file->path_text, size);
     for (unsigned i = 0; i < sizeof file->info.trace_id; i++)
         (void)snprintf(file->trace + (size_t)2 * i, 3, "%02x", file->info.trace_id[i]);

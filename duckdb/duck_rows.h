@@ -110,10 +110,6 @@ static inline void duck_put_lasting(struct duck_rows *rows, unsigned place, size
 
 /* ---- duck_text.c ---- */
 
-/* How many bytes a text has as UTF-8; what is none becomes U+FFFD, byte by byte. */
-size_t duck_utf8_bytes(ttape_string text);
-/* Writes it, so many bytes. */
-void duck_utf8_write(char *to, ttape_string text);
 /* A cell for UTF-8 that lies there for as long as the query. */
 struct duck_text duck_lasting(const char *data, size_t size_bytes);
 /* Copies any text. False: no memory. */

@@ -2,54 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "duckdb/duck_rows.h"
-
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-enum { REPLACEMENT_BYTES = sizeof replacement - 1 };
-
-/* The length of the character at `at`; 0: there is none. */
-static size_t character_bytes(const uint8_t *at, size_t left)
-{
-    static const uint8_t least_second[] = {0x80, 0xa0, 0x90}, most_second[] = {0xbf, 0x9f, 0x8f};
-    uint8_t lead = at[0];
-    if (lead < 0x80)
-        return 1;
-    size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || left < size)
-        return 0;
-    uint8_t least = lead == 0xe0   ? least_second[1]
-                    : lead == 0xf0 ? least_second[2]
-                                   : least_second[0];
-    uint8_t most = lead == 0xed ? most_second[1] : lead == 0xf4 ? most_second[2] : most_second[0];
-    if (at[1] < least || at[1] > most)
-        return 0;
-    for (size_t i = 2; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    return size;
-}
-
-size_t duck_utf8_bytes(ttape_string text)
-{
-    size_t total = 0;
-    for (size_t i = 0; i < text.size_bytes;) {
-        size_t size = character_bytes((const uint8_t *)text.data + i, text.size_bytes - i);
-        total += size != 0 ? size : REPLACEMENT_BYTES;
-        i += size != 0 ? size : 1;
-    }
-    return total;
-}
-
-void duck_utf8_write(char *to, ttape_string text)
-{
-    for (size_t i = 0; i < text.size_bytes;) {
-        size_t size = character_bytes((const uint8_t *)text.data + i, text.size_bytes - i);
-        size_t written = size != 0 ? size : REPLACEMENT_BYTES;
-        memcpy(to, size != 0 ? text.data + i : replacement, written);
-        to += written;
-        i += size != 0 ? size : 1;
-    }
-}
 
 struct duck_text duck_lasting(const char *data, size_t size_bytes)
 {
@@ -69,7 +23,7 @@ static bool copy_text(struct duck_rows *rows, unsigned place, size_t row, ttape_
                       void (*copy)(struct duck_rows *, unsigned, size_t, const char *, size_t))
 {
     char room[512];
-    size_t size = duck_utf8_bytes(text);
+    size_t size = ttp_utf8_mend(NULL, text.data, text.size_bytes);
     if (size == text.size_bytes) { /* what is replaced gets longer */
         copy(rows, place, row, size == 0 ? "" : text.data, size);
         return true;
@@ -77,7 +31,7 @@ static bool copy_text(struct duck_rows *rows, unsigned place, size_t row, ttape_
     char *made = size <= sizeof room ? room : malloc(size);
     if (made == NULL)
         return false;
-    duck_utf8_write(made, text);
+    (void)ttp_utf8_mend(made, text.data, text.size_bytes);
     copy(rows, place, row, made, size);
     if (made != room)
         free(made);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 size_t column_width(char kind) { return kind == 'B' ? 1 : kind == 'I' ? 4 : 8; }
 
 struct batch *batch_make(const struct column *columns, unsigned column_count, size_t capacity)
@@ -73,41 +75,6 @@ bool batch_put_text(struct batch *batch, unsigned column, ttape_string text)
 
 /* ---- texts as UTF-8 ---- */
 
-static const char replacement[] = "\xef\xbf\xbd";
-enum { REPLACEMENT_BYTES = sizeof replacement - 1 };
-
-/* The bytes of the character at `at`, of which `left` are there; 0: it is none. */
-static size_t size_character(const uint8_t *at, size_t left)
-{
-    uint8_t lead = at[0];
-    size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (size < 2 || lead > 0xf4 || size > left)
-        return size == 1;
-    uint8_t least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    uint8_t most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    if (at[1] < least || at[1] > most)
-        return 0;
-    for (size_t i = 2; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    return size;
-}
-
-/* What a text has as UTF-8, which is written where `to` is not NULL. */
-static size_t mend_text(char *to, const char *text, size_t size_bytes)
-{
-    size_t total = 0;
-    for (size_t i = 0; i < size_bytes;) {
-        size_t size = size_character((const uint8_t *)text + i, size_bytes - i);
-        size_t written = size != 0 ? size : REPLACEMENT_BYTES;
-        if (to != NULL)
-            memcpy(to + total, size != 0 ? text + i : replacement, written);
-        total += written;
-        i += size != 0 ? size : 1;
-    }
-    return total;
-}
-
 bool batch_mend_texts(const struct batch *batch, unsigned column, int64_t **offsets, char **texts)
 {
     const int64_t *from = batch->data[column];
@@ -116,7 +83,7 @@ bool batch_mend_texts(const struct batch *batch, unsigned column, int64_t **offs
     *offsets = NULL;
     *texts = NULL;
     for (size_t i = 0; i < batch->rows && bytes != NULL; i++)
-        total += mend_text(NULL, bytes + from[i], (size_t)(from[i + 1] - from[i]));
+        total += ttp_utf8_mend(NULL, bytes + from[i], (size_t)(from[i + 1] - from[i]));
     if (bytes == NULL || total == (size_t)from[batch->rows]) /* what is replaced gets longer */
         return true;
     *offsets = calloc(batch->rows + 1, sizeof **offsets);
@@ -128,7 +95,7 @@ bool batch_mend_texts(const struct batch *batch, unsigned column, int64_t **offs
     }
     for (size_t i = 0; i < batch->rows; i++)
         (*offsets)[i + 1] =
-            (*offsets)[i] + (int64_t)mend_text(*texts + (*offsets)[i], bytes + from[i],
-                                               (size_t)(from[i + 1] - from[i]));
+            (*offsets)[i] + (int64_t)ttp_utf8_mend(*texts + (*offsets)[i], bytes + from[i],
+                                                   (size_t)(from[i + 1] - from[i]));
     return true;
 }
