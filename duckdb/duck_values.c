@@ -1,5 +1,4 @@
 /* ttape_values: one row for each value that an event carries: arguments, results, payloads. */
-#define _GNU_SOURCE /* memmem */
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,39 +185,20 @@ static ttape_status put_value(const struct duck_scan *scan, struct duck_rows *ro
     return TTAPE_OK;
 }
 
-static uint32_t count_words(const char *words)
-{
-    uint32_t count = *words != '\0';
-    for (; *words != '\0'; words++)
-        count += *words == ' ';
-    return count;
-}
-
-/* A program may have functions of its own that are called as the C library's are. */
-static bool is_of_library(const ttape_reader *reader, const ttape_site *site)
-{
-    ttape_module module;
-    return site->module == TTAPE_NONE ||
-           (ttape_reader_get_module(reader, site->module, &module) == TTAPE_OK &&
-            memmem(module.path.data, module.path.size_bytes, ".so", 3) != NULL);
-}
-
 /* What the manual pages call the parameters of system calls, whose values are all registers, and of
  * the C library's functions, as dump shows them; empty: nothing is known. */
 static ttape_string find_known_name(const ttape_reader *reader, const struct item *item)
 {
     ttape_site site = {0};
     (void)ttape_reader_get_site(reader, item->site, &site);
-    const char *words = tool_parameter_names(site.symbol);
-    bool is_call = site.kind == TTAPE_SITE_SYSCALL;
-    bool is_known = words != NULL && !item->is_return &&
-                    (is_call || (site.kind == TTAPE_SITE_FUNCTION && is_of_library(reader, &site) &&
-                                 count_words(words) == item->count));
-    for (uint32_t i = 0; is_known && i < item->position; i++) {
-        words += strcspn(words, " ");
-        words += *words == ' ';
-    }
-    return is_known ? (ttape_string){words, strcspn(words, "/ ")} : (ttape_string){"", 0};
+    const char *words = item->is_return ? NULL
+                        : site.kind == TTAPE_SITE_SYSCALL
+                            ? tool_parameter_names(site.symbol)
+                            : tool_library_parameters(reader, &site, item->count);
+    ttape_string name = {"", 0};
+    for (uint32_t i = 0; words != NULL && i <= item->position; i++)
+        name = tool_next_parameter(&words);
+    return name;
 }
 
 static ttape_status put_value_name(const struct duck_scan *scan, struct duck_rows *rows,

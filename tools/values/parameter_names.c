@@ -1,5 +1,6 @@
 /* Names are as in sections 2 and 3 of the manual. Functions without parameters are not here. Behind
  * a slash stands the letter whose words a parameter has (kernel_calls.h). */
+#define _GNU_SOURCE /* memmem */
 #include <string.h>
 
 #include "base/text.h"
@@ -184,6 +185,34 @@ const char *tool_parameter_names(ttape_string function)
             end = middle;
     }
     return NULL;
+}
+
+static bool is_of_library(const ttape_reader *reader, const ttape_site *site)
+{
+    ttape_module module;
+    return site->module == TTAPE_NONE ||
+           (ttape_reader_get_module(reader, site->module, &module) == TTAPE_OK &&
+            memmem(module.path.data, module.path.size_bytes, ".so", 3) != NULL);
+}
+
+const char *tool_library_parameters(const ttape_reader *reader, const ttape_site *site,
+                                    uint32_t value_count)
+{
+    const char *names = site->kind == TTAPE_SITE_FUNCTION && is_of_library(reader, site)
+                            ? tool_parameter_names(site->symbol)
+                            : NULL;
+    uint32_t count = names != NULL && *names != '\0';
+    for (const char *at = names; at != NULL && *at != '\0'; at++)
+        count += *at == ' ';
+    return count == value_count ? names : NULL;
+}
+
+ttape_string tool_next_parameter(const char **names)
+{
+    ttape_string name = {*names, strcspn(*names, "/ ")};
+    *names += strcspn(*names, " ");
+    *names += **names == ' ';
+    return name;
 }
 
 uint32_t tool_parameter_number(const char *names, ttape_string name)

@@ -1,5 +1,4 @@
 /* Values by name and type. */
-#define _GNU_SOURCE /* memmem */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,23 +14,6 @@
 #define VALUES_BYTES_MOST 200u /* of a call's values, in a line */
 
 /* ---- names ---- */
-
-static uint32_t count_words(const char *words)
-{
-    uint32_t count = *words != '\0';
-    for (; *words != '\0'; words++)
-        count += *words == ' ';
-    return count;
-}
-
-/* A program may have functions of its own that are called so. */
-static bool is_of_library(const ttape_reader *reader, const ttape_site *site)
-{
-    ttape_module module;
-    return site->module == TTAPE_NONE ||
-           (ttape_reader_get_module(reader, site->module, &module) == TTAPE_OK &&
-            memmem(module.path.data, module.path.size_bytes, ".so", 3) != NULL);
-}
 
 /* Other tools' recordings say of values what they are, not what they are called. */
 static bool has_names(const struct tool_value_names *names)
@@ -83,23 +65,16 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
         return found;
     if (is_exit)
         name_branch(&found, reader, &what, value_count);
-    if (is_exit || what.kind != TTAPE_SITE_FUNCTION || !is_of_library(reader, &what))
-        return found;
-    const char *words = tool_parameter_names(what.symbol);
-    if (words != NULL && count_words(words) == value_count)
-        found.words = words;
+    const char *words = is_exit ? NULL : tool_library_parameters(reader, &what, value_count);
+    found.words = words != NULL ? words : found.words;
     return found;
 }
 
 ttape_string tool_next_value_name(struct tool_value_names *names, uint32_t index)
 {
-    ttape_string name = {"", 0};
     if (names->names != NULL && *names->words == '\0')
-        return index < names->count ? names->names[index].name : name;
-    name = (ttape_string){names->words, strcspn(names->words, "/ ")};
-    names->words += strcspn(names->words, " ");
-    names->words += *names->words == ' ';
-    return name;
+        return index < names->count ? names->names[index].name : (ttape_string){"", 0};
+    return tool_next_parameter(&names->words);
 }
 
 const ttape_value_name *tool_value_type(const struct tool_value_names *names, uint32_t index)
