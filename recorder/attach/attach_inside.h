@@ -38,6 +38,7 @@
 #include "recorder/ptrace/outside.h"
 #include "recorder/ptrace/traced_stack.h"
 #include "recorder/runtime/decide/decide.h"
+#include "recorder/state/proc_maps.h"
 #include "writer/os_status.h"
 
 #define TTP_PAGE UINT64_C(4096)
@@ -144,11 +145,6 @@ void ttp_stood_add(struct ttp_stood *stood, const struct ttp_stood *more);
 bool ttp_stop_run(struct ttp_stopped_task *task, uint64_t ns);
 /* Waits for the next stop of a task. False: it has ended, or does not come. */
 bool ttp_stop_wait(pid_t tid, int *status);
-/* The letter of a task's state; 'X': it is not there. */
-char ttp_task_state(pid_t tid);
-/* The task by whose name /proc shows what a process has: its first thread, or, where that one has
- * ended, another one. */
-uint32_t ttp_living_task(uint32_t pid);
 /* Opens /proc/PID/mem; `how` is O_RDONLY or O_RDWR. Returns less than 0 where that is not allowed,
  * or the process is not there. */
 int ttp_memory_open(uint32_t pid, int how);

@@ -71,41 +71,6 @@ bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes)
     return true;
 }
 
-char ttp_task_state(pid_t tid)
-{
-    char path[64], text[256] = "";
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        (void)close(file);
-    const char *behind = got <= 0 ? NULL : strrchr(text, ')');
-    return behind == NULL || behind[1] == '\0' ? 'X' : behind[2];
-}
-
-/* It has ended, and is only there for who waits for it. */
-static bool is_ended(pid_t tid)
-{
-    char state = ttp_task_state(tid);
-    return state == 'Z' || state == 'X';
-}
-
-uint32_t ttp_living_task(uint32_t pid)
-{
-    char path[64];
-    uint32_t found = pid;
-    (void)snprintf(path, sizeof path, "/proc/%u/task", pid);
-    DIR *folder = is_ended((pid_t)pid) ? opendir(path) : NULL;
-    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (found == pid && tid > 0 && !is_ended(tid))
-            found = (uint32_t)tid;
-    }
-    if (folder != NULL)
-        (void)closedir(folder);
-    return found;
-}
-
 /* Stops are told by SIGCHLD, which is held off here so that nobody misses it while we wait; where
  * somebody else waits for it, or has a handler, it is left to them. */
 static bool hears_of_stops(const sigset_t *child, sigset_t *before)
@@ -192,7 +157,7 @@ static enum seized seize(struct ttp_stop *stop, pid_t tid)
     if (find_task(stop, tid) != NULL)
         return SEIZED_KNOWN;
     if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(intptr_t)PTRACE_O_TRACESYSGOOD) != 0)
-        return errno == ESRCH || is_ended(tid) ? SEIZED_KNOWN : SEIZED_REFUSED;
+        return errno == ESRCH || ttp_task_is_ended(tid) ? SEIZED_KNOWN : SEIZED_REFUSED;
     if (!add_task(stop, tid)) {
         (void)ptrace(PTRACE_DETACH, tid, NULL, NULL);
         return SEIZED_REFUSED;
@@ -238,7 +203,7 @@ static bool wait_for(struct ttp_stopped_task *task, bool *has_ended)
         }
         (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
     }
-    *has_ended = is_ended(task->tid);
+    *has_ended = ttp_task_is_ended(task->tid);
     return *has_ended;
 }
 

@@ -328,7 +328,7 @@ ttape_status ttp_modules_scan(struct ttp_encode *e, struct ttp_image *image, tta
     if (image->scanned_ms != 0 && now - image->scanned_ms < SCAN_PAUSE_MS)
         return TTAPE_OK;
     image->scanned_ms = now;
-    uint32_t task = ttp_mapped_task(image->pid);
+    uint32_t task = ttp_living_task(image->pid);
     (void)snprintf(path, sizeof path, "/proc/%u/maps", task);
     FILE *maps = fopen(path, "re");
     if (maps == NULL)

@@ -238,7 +238,7 @@ static ttape_status open_of(ttape_control **out, uint32_t pid, ttape_error *err)
 {
     char path[32];
     *out = NULL;
-    uint32_t task = ttp_mapped_task(pid);
+    uint32_t task = ttp_living_task(pid);
     (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", task);
     FILE *maps = fopen(path, "re");
     if (maps == NULL)

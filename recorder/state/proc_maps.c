@@ -2,12 +2,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 /* The kernel writes a line feed in a name as \012, and nothing else differently. */
 static void unescape(char *path)
@@ -42,31 +44,38 @@ bool ttp_mapping_is_of(const struct ttp_mapping *m, dev_t device, ino_t inode)
     return inode == m->inode && major(device) == m->major && minor(device) == m->minor;
 }
 
-static bool shows_memory(uint32_t task)
+char ttp_task_state(pid_t tid)
 {
-    char path[32];
-    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", task);
-    FILE *maps = fopen(path, "re");
-    bool is_shown = maps != NULL && fgetc(maps) != EOF;
-    if (maps != NULL)
-        (void)fclose(maps);
-    return is_shown;
+    char path[64], text[256] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        (void)close(file);
+    const char *behind = got <= 0 ? NULL : strrchr(text, ')');
+    return behind == NULL || behind[1] == '\0' ? 'X' : behind[2];
 }
 
-uint32_t ttp_mapped_task(uint32_t pid)
+bool ttp_task_is_ended(pid_t tid)
 {
-    char path[32];
-    uint32_t found = shows_memory(pid) ? pid : 0;
-    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", pid);
-    DIR *folder = found != 0 ? NULL : opendir(path);
+    char state = ttp_task_state(tid);
+    return state == 'Z' || state == 'X';
+}
+
+uint32_t ttp_living_task(uint32_t pid)
+{
+    char path[64];
+    uint32_t found = pid;
+    (void)snprintf(path, sizeof path, "/proc/%u/task", pid);
+    DIR *folder = ttp_task_is_ended((pid_t)pid) ? opendir(path) : NULL;
     for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        uint32_t task = (uint32_t)strtoul(entry->d_name, NULL, 10);
-        if (found == 0 && task != 0 && task != pid && shows_memory(task))
-            found = task;
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (found == pid && tid > 0 && !ttp_task_is_ended(tid))
+            found = (uint32_t)tid;
     }
     if (folder != NULL)
         (void)closedir(folder);
-    return found != 0 ? found : pid;
+    return found;
 }
 
 int ttp_process_maps(const char *process, dev_t device, ino_t inode)

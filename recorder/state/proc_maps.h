@@ -1,4 +1,4 @@
-/* Lines of /proc/PID/maps, see proc(5). */
+/* What /proc says of a process: lines of its maps, its tasks. See proc(5). */
 #ifndef TTP_RECORDING_PROC_MAPS_H
 #define TTP_RECORDING_PROC_MAPS_H
 
@@ -18,9 +18,13 @@ bool ttp_mapping_parse(char *line, struct ttp_mapping *m);
 
 bool ttp_mapping_is_of(const struct ttp_mapping *m, dev_t device, ino_t inode);
 
-/* The thread by which /proc shows the memory of the process: its first one, or another one where
- * that has ended. */
-uint32_t ttp_mapped_task(uint32_t pid);
+/* The letter of a task's state; 'X': it is not there. */
+char ttp_task_state(pid_t tid);
+/* It has ended, and is at most there for who waits for it. */
+bool ttp_task_is_ended(pid_t tid);
+/* The task by whose name /proc shows what a process has: its first thread, or, where that one has
+ * ended, another one. */
+uint32_t ttp_living_task(uint32_t pid);
 
 /* Whether the process (by its name in /proc) has the file mapped: 1 or 0; -1 with errno where that
  * cannot be read. */
