@@ -148,7 +148,7 @@ static struct ttp_chosen_head *copy_choice(const struct ttp_attach_wish *wish)
     return copy;
 }
 
-/* Of those that were looked at before, what could not be patched cannot be now. */
+/* What was looked at before, and could not be patched, cannot be now. */
 static void leave_known(const struct choosing *c, const char *module,
                         struct ttp_chosen_head *chosen)
 {

@@ -120,7 +120,7 @@ static bool has_task(const struct ttp_stop *stop, uint32_t thread_id)
     return false;
 }
 
-/* Of one thread. What a thread that has ended left says nothing. */
+/* The frames of one thread are added. What a thread that has ended left says nothing. */
 static bool add_frames(struct ttp_points *points, const struct ttp_stop *stop,
                        const struct ttp_segment *segment, uint32_t number)
 {

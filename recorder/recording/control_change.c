@@ -72,7 +72,7 @@ ttape_status ttp_change_write(int folder, const struct stat *owner,
                           "writing into the recording's folder failed: %s", strerror(code));
 }
 
-/* As rule_change.h has them; NULL: no memory. */
+/* The texts are joined as rule_change.h has them; NULL: no memory. */
 static char *join_texts(const char *filter, const char *triggers, size_t *size)
 {
     char *text = malloc(TTP_CHANGE_BYTES), *end = text;

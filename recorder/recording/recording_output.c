@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "recorder/arena/record.h"
 #include "recorder/state/journal.h"
 #include "writer/events/stream_edge.h"
@@ -265,11 +266,10 @@ static void cut_words(char *text)
     size_t size = strlen(text), end = size;
     while (end > 0 && text[end] != ' ')
         end--;
-    for (; end == 0 && size > 0 && ((unsigned char)text[size - 1] & 0xC0u) == 0x80; size--)
-        continue;
-    if (end == 0 && size > 0 && (unsigned char)text[size - 1] >= 0xC0u)
+    while (end == 0 && size > 0 && !ttp_begins_character(text[size - 1]))
         size--;
-    text[end != 0 ? end : size] = '\0';
+    bool is_begun = end == 0 && size > 0 && (unsigned char)text[size - 1] >= 0xC0u;
+    text[end != 0 ? end : size - is_begun] = '\0';
 }
 
 ttape_status ttape_recording_set_text(ttape_recording *r, const char *key, const char *text,

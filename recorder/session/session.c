@@ -13,6 +13,7 @@
 #include "format/base/sized.h"
 #include "recorder/session/session_internal.h"
 #include "recorder/state/chosen_calls.h"
+#include "recorder/state/function_change.h"
 
 #define THREADS_MOST 64u   /* by number */
 #define LINE_BYTES   4096u /* of a command line */
@@ -238,8 +239,12 @@ static ttape_status set_up(ttape_session *session, ttape_error *err)
     TTP_TRY(take_runtime(session, err));
     if (session->engine->open != NULL)
         TTP_TRY(session->engine->open(session, err));
-    return ttape_recording_open(&session->recording, session->options.output,
-                                &session->recording_options, err);
+    TTP_TRY(ttape_recording_open(&session->recording, session->options.output,
+                                 &session->recording_options, err));
+    bool takes_functions = session->options.choose != NULL && session->options.changed != NULL;
+    if (session->engine == &patched && takes_functions) /* who asks already is answered later */
+        ttp_functions_take(session->recording);
+    return TTAPE_OK;
 }
 
 ttape_status ttape_session_open(ttape_session **out, const ttape_session_options *options,

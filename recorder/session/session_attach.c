@@ -122,8 +122,6 @@ ttape_status ttp_session_attach(ttape_session *session, ttape_error *err)
     struct wishes wishes = {0};
     char path[PATH_BYTES];
     session->state.pid = o->pid;
-    if (o->choose != NULL && o->changed != NULL) /* who asks already is answered later */
-        ttp_functions_take(session->recording);
     find_executable(o->pid, path);
     ttape_status status =
         ask_all(&wishes, o, path) ? attach(session, &wishes, path, err) : ttp_fail_memory(err);

@@ -326,7 +326,8 @@ TTAPE_API const char *ttape_recording_get_patched_module(const ttape_recording *
 /* Adds metadata, before finish. */
 TTAPE_API ttape_status ttape_recording_set_number(ttape_recording *recording, const char *key,
                                                   uint64_t value, ttape_error *err);
-/* Of a text longer than 1023 bytes the words that fit; an empty one is none. */
+/* A text has at most 1023 bytes: of a longer one the words that fit are kept. An empty one is
+ * none. */
 TTAPE_API ttape_status ttape_recording_set_text(ttape_recording *recording, const char *key,
                                                 const char *text, ttape_error *err);
 /* Takes the rest (of processes that run on, what they have recorded so far), ends the trace, gives

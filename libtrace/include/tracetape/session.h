@@ -127,10 +127,10 @@ typedef struct ttape_session_result {
     uint64_t unrecorded[TTAPE_UNRECORDED_COUNT]; /* processes that recorded nothing, by reason */
     bool was_traced; /* by the process that traces: these counts are there */
     ttape_trace_counts traced;
-    /* Of a process whose functions were patched while it ran: how often it stood still, also where
-     * a thread did not stop in time and all went on, and for how long at most; children that it
-     * forked meanwhile, at least: none is recorded; functions that were not patched, as somebody
-     * was inside them each time. */
+    /* A process whose functions were patched while it ran stood still so often, also where a thread
+     * did not stop in time and all went on, and for so long at most; it forked so many children
+     * meanwhile, at least: none is recorded; so many functions were not patched, as somebody was
+     * inside them each time. */
     uint64_t stop_count, longest_stop_ns;
     uint32_t child_count, busy_count;
     uint32_t loaded_count;      /* libraries that it loaded meanwhile, and that are not recorded */
