@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/escape.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 /* Characters that change what a reader sees around them: controls, line breaks, bidi, byte order
  * mark. */

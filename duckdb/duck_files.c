@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "duckdb/duck_files.h"
 
 #define MEMORY_BYTES        (256ull << 20) /* of a reader, for two threads */

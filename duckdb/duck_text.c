@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "duckdb/duck_rows.h"
 
 struct duck_text duck_lasting(const char *data, size_t size_bytes)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 size_t column_width(char kind) { return kind == 'B' ? 1 : kind == 'I' ? 4 : 8; }
 
