@@ -271,9 +271,9 @@ static bool is_inside(const struct leaving *l, uint64_t at)
 }
 
 /* A task that is inside goes on alone until it is out, and stands there. Of many threads on few
- * processors only some run between two stops; so that takes a quarter of the stop more, and for each
- * thread as much as its own share is. A process that a signal has stopped does not go on between
- * stops: there it takes as long as it takes. */
+ * processors only some run between two stops; so that takes a quarter of the stop more, and for
+ * each thread as much as its own share is. A process that a signal has stopped does not go on
+ * between stops: there it takes as long as it takes. */
 static void lead_out(struct ttp_stop *stop, const struct leaving *l)
 {
     uint64_t now = ttp_attach_now_ns();

@@ -123,11 +123,14 @@ def main():
         outcome = host.run("recorder stopped", then=stopped(STOP))
         check(checks, host, outcome, loss=False)
         fast = faults.Host(work, "p_steady.c", [BUSY_MS, 2])
-        outcome = fast.run("recorder stopped, --drop", ["--drop", "--buffer", "1M"],
-                           then=stopped(STOP))
-        about = check(checks, fast, outcome, loss=True)
-        checks.that(about and traces.lost(about) > 0,
-                    "a recorder that was stopped lost nothing: no full speed?")
+        for _ in range(5): # on a busy machine the program may get little while it is stopped
+            outcome = fast.run("recorder stopped, --drop", ["--drop", "--buffer", "1M"],
+                               then=stopped(STOP))
+            about = check(checks, fast, outcome, loss=True)
+            if about and traces.lost(about) > 0:
+                break
+        else:
+            checks.that(False, "a recorder that was stopped lost nothing, five times")
         outcome = host.run("recorder stopped, --block", ["--block"], then=stopped(STOP))
         check(checks, host, outcome, loss=False)
         plan = "write:delay=200:3,pwrite:delay=200:3,write:delay=200:9,pwrite:delay=200:9"
