@@ -1,4 +1,4 @@
-/* Texts: the same ones, their order, their columns, what of them is UTF-8, and pieces of paths. */
+/* Texts: the same ones, their order, columns, what of them is UTF-8, times, and pieces of paths. */
 #ifndef TTP_BASE_TEXT_H
 #define TTP_BASE_TEXT_H
 
@@ -44,6 +44,57 @@ static inline size_t ttp_text_cut(const char *text, size_t size_bytes, size_t co
         if (ttp_begins_character(text[at]) && seen++ == columns)
             break;
     return at;
+}
+
+/* Nanoseconds of the unit of time that a text begins with, and its length; 0: there is none. */
+static inline uint64_t ttp_time_unit(const char *text, size_t size_bytes, size_t *length)
+{
+    static const struct {
+        const char *name;
+        uint64_t value_ns;
+    } units[] = {{"ns", 1},         {"us", 1000},       {"ms", 1000000},
+                 {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        *length = strlen(units[i].name);
+        if (*length <= size_bytes && memcmp(text, units[i].name, *length) == 0)
+            return units[i].value_ns;
+    }
+    return 0;
+}
+
+/* A time at *text, which ends with a byte of zero: digits, perhaps a fraction and a unit, without
+ * which it is nanoseconds. Moves *text behind it. False where there is none, or one finer than a
+ * nanosecond or of more than 64 bits. */
+static inline bool ttp_time_scan(const char **text, uint64_t *value_ns)
+{
+    static const char digits[] = "0123456789";
+    const char *point = *text + strspn(*text, digits);
+    const char *fraction = point + (*point == '.' && strspn(point + 1, digits) != 0);
+    const char *end = fraction + strspn(fraction, digits);
+    size_t length = 0;
+    uint64_t unit = ttp_time_unit(end, strlen(end), &length), whole = 0, rest = 0;
+    if (point == *text)
+        return false;
+    if (unit == 0) {
+        unit = 1;
+        length = 0;
+    }
+    for (const char *digit = *text; digit < point; digit++)
+        if (__builtin_mul_overflow(whole, 10U, &whole) ||
+            __builtin_add_overflow(whole, (uint64_t)(*digit - '0'), &whole))
+            return false;
+    uint64_t scale = unit;
+    for (const char *digit = fraction; digit < end; digit++) {
+        if (*digit != '0' && (scale == 0 || scale % 10 != 0))
+            return false;
+        scale /= 10;
+        rest += (uint64_t)(*digit - '0') * scale;
+    }
+    if (__builtin_mul_overflow(whole, unit, &whole) || __builtin_add_overflow(whole, rest, &whole))
+        return false;
+    *value_ns = whole;
+    *text = end + length;
+    return true;
 }
 
 /* Returns the length of the character at data, 0 where there is none; *code is its number. */

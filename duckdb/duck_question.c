@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "duckdb/duck_query.h"
 
 enum { PATHS_MOST = 1 << 20 };
@@ -107,57 +108,28 @@ bool duck_question_add(struct duck_question *question, const char *path, ttape_e
 
 /* ---- times ---- */
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/* A number at *text, with fraction and unit; moves *text behind it. */
-static bool scan_time(const char **text, ttape_selection_time *out)
+/* A moment at *text: "+" counts from the start, a unit makes it a span; moves *text behind it. */
+static bool scan_moment(const char **text, ttape_selection_time *out)
 {
-    static const struct {
-        const char *name;
-        uint64_t ns;
-    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-    const char *at = *text;
-    uint64_t whole = 0, fraction = 0, scale = 1, unit = 1;
-    bool has_fraction = false;
-    out->is_relative = *at == '+';
-    at += out->is_relative;
-    if (!is_digit(*at))
-        return false;
-    for (; is_digit(*at); at++)
-        if (__builtin_mul_overflow(whole, 10, &whole) ||
-            __builtin_add_overflow(whole, (uint64_t)(*at - '0'), &whole))
-            return false;
-    if (at[0] == '.' && is_digit(at[1]))
-        for (at++, has_fraction = true; is_digit(*at); at++)
-            if (scale < 1000000000) {
-                fraction = 10 * fraction + (uint64_t)(*at - '0');
-                scale *= 10;
-            }
-    for (size_t i = 0; i < sizeof units / sizeof units[0] && !out->is_span; i++) {
-        size_t length = strlen(units[i].name);
-        if (strncmp(at, units[i].name, length) == 0) {
-            out->is_span = true;
-            unit = units[i].ns;
-            at += length;
-        }
-    }
     out->is_given = true;
-    if ((has_fraction && !out->is_span) || __builtin_mul_overflow(whole, unit, &whole) ||
-        __builtin_add_overflow(whole, fraction * unit / scale, &out->time_ns))
+    out->is_relative = **text == '+';
+    *text += out->is_relative;
+    const char *start = *text;
+    if (!ttp_time_scan(text, &out->time_ns))
         return false;
-    *text = at;
+    out->is_span = start + strspn(start, ".0123456789") != *text;
     return true;
 }
 
 bool duck_question_set_time(struct duck_question *question, const char *text)
 {
     question->from = question->to = (ttape_selection_time){0};
-    if (strncmp(text, "..", 2) != 0 && !scan_time(&text, &question->from))
+    if (strncmp(text, "..", 2) != 0 && !scan_moment(&text, &question->from))
         return false;
     if (strncmp(text, "..", 2) != 0)
         return false;
     text += 2;
-    return *text == '\0' || (scan_time(&text, &question->to) && *text == '\0');
+    return *text == '\0' || (scan_moment(&text, &question->to) && *text == '\0');
 }
 
 /* ---- looking into the files ---- */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "format/base/fail.h"
 
 #define FRACTION_DIGITS 9u /* behind the point */
@@ -287,27 +288,22 @@ static uint64_t take_fraction(struct ttp_filter_scan *s)
 /* Nanoseconds of the unit at hand, which is taken; 0: there is none. */
 static uint64_t take_unit(struct ttp_filter_scan *s)
 {
-    static const struct {
-        const char *text;
-        uint64_t ns;
-    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t size = strlen(units[i].text);
-        bool is_here = (size_t)(s->end - s->at) >= size && memcmp(s->at, units[i].text, size) == 0;
-        char behind = is_here && s->at + size < s->end ? s->at[size] : '\0';
-        if (is_here && !is_letter(behind) && !is_digit(behind)) {
-            s->at += size;
-            return units[i].ns;
-        }
-    }
-    return 0;
+    size_t size = 0;
+    uint64_t unit_ns = ttp_time_unit(s->at, (size_t)(s->end - s->at), &size);
+    char behind = unit_ns != 0 && s->at + size < s->end ? s->at[size] : '\0';
+    if (unit_ns == 0 || is_letter(behind) || is_digit(behind))
+        return 0;
+    s->at += size;
+    return unit_ns;
 }
 
 static ttape_status to_span(const struct ttp_filter_scan *s, uint64_t whole, uint64_t billionths,
                             uint64_t unit_ns, uint64_t *out)
 {
-    if (__builtin_mul_overflow(whole, unit_ns, out) ||
-        __builtin_add_overflow(*out, billionths * unit_ns / BILLION, out) || *out > INT64_MAX)
+    uint64_t rest =
+        unit_ns < BILLION ? billionths * unit_ns / BILLION : billionths * (unit_ns / BILLION);
+    if (__builtin_mul_overflow(whole, unit_ns, out) || __builtin_add_overflow(*out, rest, out) ||
+        *out > INT64_MAX)
         return ttp_filter_fail(s, "the time has more than 63 bits of nanoseconds");
     return TTAPE_OK;
 }
@@ -320,7 +316,7 @@ ttape_status ttp_filter_take_span(struct ttp_filter_scan *s, uint64_t *out)
     TTP_TRY(ttp_filter_take_number(s, &whole));
     uint64_t billionths = take_fraction(s), unit_ns = take_unit(s);
     if (unit_ns == 0)
-        return ttp_filter_fail(s, "the time has no unit: write ns, us, ms or s behind it");
+        return ttp_filter_fail(s, "the time has no unit: write ns, us, ms, s, m or h behind it");
     return to_span(s, whole, billionths, unit_ns, out);
 }
 

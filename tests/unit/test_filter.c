@@ -75,19 +75,29 @@ START_TEST(rules_have_kinds_and_numbers)
 {
     static const char text[] = "a, b; !c ;; below d,e\n!below f\n to g;depth 3; time 1.5ms; size "
                                "0x40; time = 5; !  below h; depth 2 below i, j(n>1);time 0ns below "
-                               "k;  depth 1 ";
+                               "k;  depth 1 ; time 1.5m below l; time 0.9h below m";
     static const struct {
         ttape_filter_kind kind;
         const char *function;
         uint64_t number;
-    } wanted[] = {{TTAPE_FILTER_ONLY, "^a$", 0},        {TTAPE_FILTER_ONLY, "^b$", 0},
-                  {TTAPE_FILTER_WITHOUT, "^c$", 0},     {TTAPE_FILTER_BELOW, "^d$", 0},
-                  {TTAPE_FILTER_BELOW, "^e$", 0},       {TTAPE_FILTER_NOT_BELOW, "^f$", 0},
-                  {TTAPE_FILTER_TO, "^g$", 0},          {TTAPE_FILTER_DEPTH, NULL, 3},
-                  {TTAPE_FILTER_TIME, NULL, 1500000},   {TTAPE_FILTER_SIZE, NULL, 64},
-                  {TTAPE_FILTER_ONLY, "^time$", 0},     {TTAPE_FILTER_NOT_BELOW, "^h$", 0},
-                  {TTAPE_FILTER_DEPTH_BELOW, "^i$", 2}, {TTAPE_FILTER_DEPTH_BELOW, "^j$", 2},
-                  {TTAPE_FILTER_TIME_BELOW, "^k$", 0},  {TTAPE_FILTER_DEPTH, NULL, 1}};
+    } wanted[] = {{TTAPE_FILTER_ONLY, "^a$", 0},
+                  {TTAPE_FILTER_ONLY, "^b$", 0},
+                  {TTAPE_FILTER_WITHOUT, "^c$", 0},
+                  {TTAPE_FILTER_BELOW, "^d$", 0},
+                  {TTAPE_FILTER_BELOW, "^e$", 0},
+                  {TTAPE_FILTER_NOT_BELOW, "^f$", 0},
+                  {TTAPE_FILTER_TO, "^g$", 0},
+                  {TTAPE_FILTER_DEPTH, NULL, 3},
+                  {TTAPE_FILTER_TIME, NULL, 1500000},
+                  {TTAPE_FILTER_SIZE, NULL, 64},
+                  {TTAPE_FILTER_ONLY, "^time$", 0},
+                  {TTAPE_FILTER_NOT_BELOW, "^h$", 0},
+                  {TTAPE_FILTER_DEPTH_BELOW, "^i$", 2},
+                  {TTAPE_FILTER_DEPTH_BELOW, "^j$", 2},
+                  {TTAPE_FILTER_TIME_BELOW, "^k$", 0},
+                  {TTAPE_FILTER_DEPTH, NULL, 1},
+                  {TTAPE_FILTER_TIME_BELOW, "^l$", 90000000000},
+                  {TTAPE_FILTER_TIME_BELOW, "^m$", 3240000000000}};
     uint32_t count;
     ttape_filter *filter = take(text);
     const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &count);

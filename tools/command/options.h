@@ -104,7 +104,4 @@ struct tool_id {
     uint64_t value;
 };
 
-/* A decimal number with an optional fraction and unit at *text; moves *text behind it. */
-bool tool_scan_time(const char **text, uint64_t *value_ns);
-
 #endif

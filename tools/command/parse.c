@@ -3,6 +3,7 @@
 
 #include <tracetape/writer.h>
 
+#include "base/text.h"
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
 
@@ -48,53 +49,6 @@ bool tool_parse_id(const char *text, void *into)
     return tool_parse_u64(text, &id->value);
 }
 
-/* Nanoseconds of a unit at *text; plain numbers are nanoseconds. */
-static uint64_t scan_unit(const char **text)
-{
-    static const struct {
-        const char *name;
-        uint64_t value_ns;
-    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        size_t length = strlen(units[i].name);
-        if (strncmp(*text, units[i].name, length) == 0) {
-            *text += length;
-            return units[i].value_ns;
-        }
-    }
-    return 1;
-}
-
-bool tool_scan_time(const char **text, uint64_t *value_ns)
-{
-    uint64_t whole = 0;
-    const char *at = *text;
-    if (!scan_u64(&at, &whole))
-        return false;
-    const char *fraction = "";
-    if (*at == '.') {
-        fraction = ++at;
-        if (!is_digit(*at))
-            return false;
-        while (is_digit(*at))
-            at++;
-    }
-    uint64_t unit = scan_unit(&at);
-    uint64_t rest = 0;
-    uint64_t scale = unit;
-    for (const char *digit = fraction; is_digit(*digit); digit++) {
-        if (scale == 1 && *digit != '0')
-            return false; /* finer than a nanosecond */
-        scale = scale > 1 ? scale / 10 : 1;
-        rest += (uint64_t)(*digit - '0') * (*digit == '0' ? 0 : scale);
-    }
-    if (__builtin_mul_overflow(whole, unit, &whole) || __builtin_add_overflow(whole, rest, &whole))
-        return false;
-    *value_ns = whole;
-    *text = at;
-    return true;
-}
-
 bool tool_parse_time(const char *text, void *into)
 {
     struct tool_time *time = into;
@@ -102,7 +56,7 @@ bool tool_parse_time(const char *text, void *into)
     time->relative = *text == '+';
     text += time->relative;
     time->has_unit = text[strspn(text, "0123456789")] != '\0';
-    return tool_scan_time(&text, &time->value_ns) && *text == '\0';
+    return ttp_time_scan(&text, &time->value_ns) && *text == '\0';
 }
 
 bool tool_parse_range(const char *text, void *into)
@@ -132,7 +86,7 @@ bool tool_parse_resolution(const char *text, void *into)
         *resolution = TTAPE_TIME_NONE;
         return true;
     }
-    return tool_scan_time(&text, resolution) && *text == '\0' && *resolution > 0 &&
+    return ttp_time_scan(&text, resolution) && *text == '\0' && *resolution > 0 &&
            *resolution != TTAPE_TIME_NONE;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/options.h"
+#include "base/text.h"
 #include "tools/convert/raw_text.h"
 
 static ttape_string string_of(const struct tool_token *token)
@@ -13,7 +13,7 @@ static ttape_string string_of(const struct tool_token *token)
 
 static bool parse_time(const char *text, uint64_t *time_ns)
 {
-    return text != NULL && tool_scan_time(&text, time_ns) && *text == '\0';
+    return text != NULL && ttp_time_scan(&text, time_ns) && *text == '\0';
 }
 
 /* The optional end of a line: [NAME] [key=VALUE]... */

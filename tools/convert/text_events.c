@@ -2,7 +2,7 @@
  * writer sees them. */
 #include <string.h>
 
-#include "tools/command/options.h"
+#include "base/text.h"
 #include "tools/command/progress.h"
 #include "tools/convert/raw_text.h"
 
@@ -227,7 +227,7 @@ static bool parse_time(const struct tool_token *token, uint64_t last_ns, uint64_
     bool relative = *at == '+';
     uint64_t value;
     at += relative;
-    return tool_scan_time(&at, &value) && *at == '\0' &&
+    return ttp_time_scan(&at, &value) && *at == '\0' &&
            !__builtin_add_overflow(value, relative ? last_ns : 0, time_ns);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tools/calls/losses.h"
 #include "tools/calls/stream_choice.h"
 #include "tools/command/memory_limit.h"
@@ -35,7 +36,7 @@ static const struct tool_export_format *const formats[] = {
 
 static bool parse_length(const char *text, void *into)
 {
-    return tool_scan_time(&text, into) && *text == '\0';
+    return ttp_time_scan(&text, into) && *text == '\0';
 }
 
 struct options {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
 #include "tools/record/output/record_output.h"
@@ -15,7 +16,7 @@ bool tool_parse_keep(const char *text, void *into)
     size_t length = strlen(text);
     keep->given = true;
     if (length > 1 && text[length - 1] == 's')
-        return tool_scan_time(&text, &keep->time_ns) && *text == '\0' && keep->time_ns != 0;
+        return ttp_time_scan(&text, &keep->time_ns) && *text == '\0' && keep->time_ns != 0;
     return tool_parse_size(text, &keep->size_bytes);
 }
 
