@@ -14,7 +14,11 @@ import setting
 import traces
 
 FLAGS = ("-O2", "-fno-inline", "-fno-optimize-sibling-calls")
-WAYS = {"hooks": ("gcc", ("-finstrument-functions",)), "plain": ("gcc", ()),
+HOOKED = {"hooks": ("gcc", ("-finstrument-functions",)),
+          "hooks, far away": ("gcc", ("-finstrument-functions", "-mcmodel=large", "-no-pie",
+                                      "-fno-pie"))}  # the hooks' addresses are jumps of its own
+WAYS = {**HOOKED, "plain": ("gcc", ()),
+        "zeros": ("gcc", ("-mcmodel=medium", "-DZEROS=0xa0000000")),  # more than jumps reach
         "-pg": ("gcc", ("-pg",)), "-mfentry": ("gcc", ("-pg", "-mfentry")),
         "-mnop-mcount": ("gcc", ("-pg", "-mfentry", "-mnop-mcount", "-no-pie", "-fno-pie")),
         "-fpatchable-function-entry": ("gcc", ("-fpatchable-function-entry=5",)),
@@ -38,7 +42,8 @@ def check_ways(checks, work):
         alone = subprocess.run([program], cwd=work, capture_output=True, text=True, check=False)
         done = record(trace, program)
         checks.equal((done.status, done.out.decode()), (4, alone.stdout), f"{way}: status, output")
-        checks.equal(done.err.count(b"has no hooks: "), int(way != "hooks"), f"{way}: {done.err}")
+        checks.equal(done.err.count(b"has no hooks: "), int(way not in HOOKED),
+                     f"{way}: {done.err}")
         wanted = {name: int(n) for name, n in re.findall(r"(?m)^(\w+) (\d+)$", alone.stdout)
                   if not name.isdigit()}
         found = {name: n for name, n in traces.call_counts(trace)["enter"].items()
@@ -47,7 +52,8 @@ def check_ways(checks, work):
         checks.equal(traces.verify(trace), None, f"{way}: verify")
         done = record(trace, program, options=["--no-patch"])
         checks.equal(done.status, 4, f"{way}: --no-patch; {done.err}")
-        checks.equal(b"nothing was recorded" in done.err, way != "hooks", f"{way}: --no-patch")
+        checks.equal(b"nothing was recorded" in done.err, way not in HOOKED,
+                     f"{way}: --no-patch")
 
 
 def check_children(checks, work):

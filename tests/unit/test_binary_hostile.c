@@ -201,13 +201,14 @@ START_TEST(sound)
 }
 END_TEST
 
-/* A file of parts that are loaded, each with code: `bytes` at `address`, which say nothing. */
-static const char *open_parts(unsigned count, uint64_t address, uint64_t bytes)
+/* A file of parts that are loaded, each with code: `bytes` at `address`, which say nothing, and
+ * `zeros` behind them. */
+static const char *open_zeros(unsigned count, uint64_t address, uint64_t bytes, uint64_t zeros)
 {
     static uint8_t made[64 + 56 * 80];
     struct tool_image image;
     const uint16_t each = 56, number = (uint16_t)count;
-    const uint64_t table = 64, is_loaded = 1 | UINT64_C(5) << 32;
+    const uint64_t table = 64, is_loaded = 1 | UINT64_C(5) << 32, memory = bytes + zeros;
     memcpy(made,
            "\x7f"
            "ELF\2\1\1",
@@ -223,12 +224,17 @@ static const char *open_parts(unsigned count, uint64_t address, uint64_t bytes)
         memcpy(entry, &is_loaded, sizeof is_loaded);
         memcpy(entry + 16, &at, sizeof at);
         memcpy(entry + 32, &bytes, sizeof bytes);
-        memcpy(entry + 40, &bytes, sizeof bytes);
+        memcpy(entry + 40, &memory, sizeof memory);
     }
     const char *reason = tool_image_open(&image, made, sizeof made);
     if (reason == NULL)
         ck_assert_uint_eq(image.code_end, address + bytes);
     return reason;
+}
+
+static const char *open_parts(unsigned count, uint64_t address, uint64_t bytes)
+{
+    return open_zeros(count, address, bytes, 0);
 }
 
 /* Plans have 32 bits for a place: what has code that they cannot name, or that nobody looks at, has
@@ -245,7 +251,9 @@ START_TEST(places_that_no_plan_can_name)
                  {0x1000, UINT64_MAX - 0x800},       {UINT64_C(1) << 63, 8}};
     for (unsigned i = 0; i < sizeof above / sizeof above[0]; i++)
         ck_assert_str_eq(open_parts(1 + i % 3, above[i].address, above[i].bytes),
-                         "it is loaded above 4 GiB");
+                         "a part of it has addresses above 4 GiB, which plans cannot name");
+    ck_assert_ptr_null(open_zeros(2, 0x1000, 8, UINT64_C(5) << 30)); /* no code, wherever */
+    ck_assert_ptr_nonnull(open_zeros(1, 0x1000, 8, UINT64_MAX - 0x1000));
     ck_assert_str_eq(open_parts(65, 1u << 20, 8), "more than 64 parts of it are loaded");
 }
 END_TEST

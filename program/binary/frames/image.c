@@ -86,21 +86,22 @@ static const char *take_segment(struct tool_image *image, const uint8_t *entry)
     struct tool_image_segment segment = {.offset = tool_le64(entry + 8),
                                          .address = tool_le64(entry + 16),
                                          .file_bytes = tool_le64(entry + 32),
-                                         .memory_bytes = tool_le64(entry + 40),
                                          .executable = (tool_le32(entry + 4) & PF_X) != 0,
                                          .writable = (tool_le32(entry + 4) & PF_W) != 0};
-    if (segment.memory_bytes == 0)
+    uint64_t memory_bytes = tool_le64(entry + 40), last;
+    if (memory_bytes == 0)
         return NULL;
     if (image->segment_count == TOOL_IMAGE_SEGMENTS_MAX)
         return "more than 64 parts of it are loaded";
+    /* zeros behind the file's bytes hold nothing to look at, and may lie anywhere */
+    if (__builtin_add_overflow(segment.address, segment.file_bytes, &last) ||
+        last > TOOL_IMAGE_ADDRESS_MAX ||
+        __builtin_add_overflow(segment.address, memory_bytes, &last))
+        return "a part of it has addresses above 4 GiB, which plans cannot name";
     if (segment.offset > image->size_bytes)
         segment.offset = image->size_bytes; /* a file that ends too early has less of it */
     if (segment.file_bytes > image->size_bytes - segment.offset)
         segment.file_bytes = image->size_bytes - segment.offset;
-    if (segment.address > TOOL_IMAGE_ADDRESS_MAX ||
-        segment.memory_bytes > TOOL_IMAGE_ADDRESS_MAX - segment.address ||
-        segment.file_bytes > TOOL_IMAGE_ADDRESS_MAX - segment.address)
-        return "it is loaded above 4 GiB";
     if (segment.executable) {
         uint32_t start = (uint32_t)segment.address;
         uint32_t end = (uint32_t)(segment.address + segment.file_bytes);

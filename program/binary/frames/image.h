@@ -38,7 +38,7 @@ struct tool_image_part {
 };
 
 struct tool_image_segment {
-    uint64_t address, offset, file_bytes, memory_bytes;
+    uint64_t address, offset, file_bytes;
     bool executable, writable;
 };
 

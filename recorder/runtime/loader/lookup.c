@@ -101,6 +101,8 @@ void *ttp_next_function(const char *name)
     return found;
 }
 
+void *ttp_defined_function(const char *name) { return search_for(name, true); }
+
 void *ttp_first_symbol(const char *name)
 {
     void *volatile found = dlsym != NULL ? dlsym(RTLD_DEFAULT, name) : NULL;

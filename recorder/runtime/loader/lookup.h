@@ -49,6 +49,8 @@ TTP_OLDEST(pthread_setspecific)
 void *ttp_next_function(const char *name);
 /* The first one of that name. */
 void *ttp_first_symbol(const char *name);
+/* The first one that a module has code for, by the modules' tables. */
+void *ttp_defined_function(const char *name);
 /* Of the next one behind ours the version; NULL also where there are no versions. */
 void *ttp_next_version(const char *name, const char *version);
 /* The program's next call must not hear of ours. */

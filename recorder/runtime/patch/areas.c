@@ -132,27 +132,49 @@ static long map_at(uintptr_t hint, size_t bytes)
                        MAP_PRIVATE | MAP_ANONYMOUS | (hint != 0 ? FIXED_NOREPLACE : 0), -1, 0);
 }
 
-static bool is_near(const struct ttp_module_seen *module, uintptr_t at, size_t bytes)
+struct reached {
+    uint64_t low, high;
+};
+
+/* A module that is as long as jumps reach has zeros for the most part: of it the code is reached,
+ * and what moved instructions refer to. */
+static struct reached reached_of(const struct ttp_module_seen *module,
+                                 const struct ttp_reach *reach)
 {
-    uint64_t low = module->start < at ? module->start : at;
-    uint64_t high = module->end > at + bytes ? module->end : at + bytes;
+    if (module->end - module->start < REACH)
+        return (struct reached){module->start, module->end};
+    struct reached all = {reach->bias + reach->code_start, reach->bias + reach->code_end};
+    for (uint32_t i = 0; i < reach->fixup_count; i++) {
+        uint64_t target = reach->bias + reach->fixups[i].target;
+        all.low = target < all.low ? target : all.low;
+        all.high = target > all.high ? target : all.high;
+    }
+    return all;
+}
+
+static bool is_near(struct reached all, uintptr_t at, size_t bytes)
+{
+    uint64_t low = all.low < at ? all.low : at;
+    uint64_t high = all.high > at + bytes ? all.high : at + bytes;
     return high - low < REACH;
 }
 
 /* Where the kernel puts it by itself, then below the module, then above; 0: nowhere. */
-uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes)
+uintptr_t ttp_map_near(const struct ttp_module_seen *module, const struct ttp_reach *reach,
+                       size_t bytes)
 {
+    struct reached all = reached_of(module, reach);
     uintptr_t low = module->start & ~(uintptr_t)(PAGE - 1);
     uintptr_t high = (module->end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
     for (uint32_t i = 0; i <= 2 * HINTS; i++) {
         uintptr_t step = (i - 1) / 2 * HINT_STEP + PAGE;
         uintptr_t hint = i == 0 ? 0 : i % 2 != 0 ? low - bytes - step : high + step;
-        if (i != 0 && !is_near(module, hint, bytes))
+        if (i != 0 && !is_near(all, hint, bytes))
             continue;
         long memory = map_at(hint, bytes);
         if (ttp_failed(memory))
             continue;
-        if (is_near(module, (uintptr_t)memory, bytes))
+        if (is_near(all, (uintptr_t)memory, bytes))
             return (uintptr_t)memory;
         ttp_syscall(SYS_munmap, memory, (long)bytes, 0, 0, 0, 0);
     }

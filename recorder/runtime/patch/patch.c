@@ -135,7 +135,9 @@ static void patch_module(struct patching *p)
         return;
     size_t bytes = TTP_AREA_DATA + (size_t)p->plan->site_count * TTP_STUB_BYTES;
     bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
-    uintptr_t memory = ttp_map_near(&p->module, bytes);
+    const struct ttp_reach reach = {p->area.bias, p->plan->code_start, p->plan->code_end,
+                                    p->plan->fixup_count, ttp_plan_at(p->plan, p->plan->fixups_at)};
+    uintptr_t memory = ttp_map_near(&p->module, &reach, bytes);
     if (memory != 0 && fill_area(p, memory, bytes))
         return;
     if (memory != 0)

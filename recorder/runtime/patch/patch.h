@@ -223,7 +223,14 @@ void ttp_area_drop(struct ttp_area *area);                  /* its memory is the
 const struct ttp_area *ttp_area_with(uintptr_t module_start, const struct ttp_plan_head *plan);
 /* Areas of functions' stubs, and their memory, of modules that begin there. */
 void ttp_probe_areas_gone(uintptr_t start, size_t bytes);
-uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes); /* 0: nowhere */
+/* Of a plan: what its stubs reach. */
+struct ttp_reach {
+    uint64_t bias;
+    uint32_t code_start, code_end, fixup_count;
+    const struct ttp_plan_fixup *fixups;
+};
+uintptr_t ttp_map_near(const struct ttp_module_seen *module, const struct ttp_reach *reach,
+                       size_t bytes); /* 0: nowhere */
 
 /* What plans of system calls are for here. */
 struct ttp_calls_wanted ttp_calls_wanted_here(void);

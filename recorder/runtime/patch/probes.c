@@ -99,8 +99,10 @@ static void patch(struct probing *p)
     ttp_decide_probes_begin(d);
     size_t bytes = TTP_AREA_DATA + (size_t)d->stub_count * TTP_PROBE_BYTES;
     bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    const struct ttp_reach reach = {p->view.bias, plan->code_start, plan->code_end,
+                                    plan->fixup_count, ttp_plan_at(plan, plan->fixups_at)};
     uintptr_t memory =
-        d->stub_count == 0 || d->taken == NULL ? 0 : ttp_map_near(p->wish->module, bytes);
+        d->stub_count == 0 || d->taken == NULL ? 0 : ttp_map_near(p->wish->module, &reach, bytes);
     p->slots = (struct ttp_slots){.module = p->wish->module,
                                   .bias = p->view.bias,
                                   .code_start = p->view.bias + plan->code_start,

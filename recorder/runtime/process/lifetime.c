@@ -68,7 +68,10 @@ static void find_thread_ids(void)
 bool ttp_hooks_are_ours(void)
 {
     void (*volatile called)(void *, void *) = __cyg_profile_func_enter;
-    return called == ttp_own_enter;
+    if (called == ttp_own_enter)
+        return true;
+    /* what is linked for fixed addresses may have a jump of its own that stands for the hook */
+    return ttp_defined_function("__cyg_profile_func_enter") == (void *)ttp_own_enter;
 }
 
 /* Of exit and of a return from main. Where we are preloaded it is called last of all, behind the

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 static unsigned counts[4];
+#ifdef ZEROS /* behind all else */
+volatile char zeros[ZEROS];
+#endif
 
 __attribute__((noinline)) static int leaf(int n)
 {
