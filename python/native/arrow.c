@@ -129,28 +129,48 @@ static void release_array(struct ArrowArray *array)
     array->release = NULL;
 }
 
-static bool is_none(const struct batch *batch, unsigned column, size_t row)
+/* Whether rows have no value, a bit each for up to 8 of them. */
+static uint8_t none_bits(const struct batch *batch, unsigned column, size_t first, size_t count)
 {
     const void *data = batch->data[column];
-    switch (batch->columns[column].kind) {
-    case 'B': return ((const uint8_t *)data)[row] == UINT8_MAX;
-    case 'I': return ((const uint32_t *)data)[row] == UINT32_MAX;
-    case 'q': return ((const int64_t *)data)[row] == INT64_MIN;
-    default: return ((const uint64_t *)data)[row] == UINT64_MAX;
+    unsigned bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_none;
+        switch (batch->columns[column].kind) {
+        case 'B': is_none = ((const uint8_t *)data)[first + i] == UINT8_MAX; break;
+        case 'I': is_none = ((const uint32_t *)data)[first + i] == UINT32_MAX; break;
+        case 'q': is_none = ((const int64_t *)data)[first + i] == INT64_MIN; break;
+        default: is_none = ((const uint64_t *)data)[first + i] == UINT64_MAX; break;
+        }
+        bits |= (unsigned)is_none << i;
     }
+    return (uint8_t)bits;
 }
 
-/* A bit for each row, set where there is a value. */
+/* Mostly none is missing: that is one quick look at a column, and no bits. */
+static size_t count_missing_words(const uint32_t *words, size_t rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++)
+        count += words[i] == UINT32_MAX;
+    return count;
+}
+
+/* A bit for each row, set where there is a value; none at all where each row has one. */
 static bool fill_validity(struct ArrowArray *array, struct kept *kept, unsigned column)
 {
-    size_t rows = kept->batch->rows;
+    const struct batch *batch = kept->batch;
+    size_t rows = batch->rows;
+    if (batch->columns[column].kind == 'I' && count_missing_words(batch->data[column], rows) == 0)
+        return true;
     uint8_t *bits = calloc(rows / 8 + 1, 1);
     if (bits == NULL)
         return false;
-    for (size_t i = 0; i < rows; i++) {
-        bool has_value = !is_none(kept->batch, column, i);
-        bits[i / 8] |= (uint8_t)(has_value << i % 8);
-        array->null_count += !has_value;
+    for (size_t i = 0; i < rows; i += 8) {
+        size_t count = rows - i < 8 ? rows - i : 8;
+        uint8_t missing = none_bits(batch, column, i, count);
+        bits[i / 8] = (uint8_t)(missing ^ ((1u << count) - 1));
+        array->null_count += __builtin_popcount(missing);
     }
     kept->made[0] = bits;
     kept->buffers[0] = bits;

@@ -100,13 +100,9 @@ struct walk {
     uint32_t stream;      /* the current one */
     ttape_cursor *events;
     ttape_call_cursor *calls;
-    bool is_known;  /* events: `number` is that of the next event */
-    bool has_holes; /* ... and numbers may be missing anywhere */
     bool is_over;
-    uint64_t number;
     const ttape_call_step *step; /* of which so many calls are left to put */
     uint32_t left_count;
-    ttape_event *room;       /* of EVENTS_AT_ONCE */
     struct batch *recent[2]; /* the last ones: filled again when nobody else has them */
 };
 
@@ -163,107 +159,75 @@ static ttape_status open_next(struct walk *walk, ttape_error *err)
                                   .memory_bytes = walk->query.memory_bytes};
         return ttape_call_cursor_open(&walk->calls, part->file->reader, &how, err);
     }
-    ttape_stream_info info;
     ttape_status status = ttape_cursor_open(&walk->events, part->file->reader, walk->stream, err);
     if (status == TTAPE_OK && part->has_range)
         status = ttape_cursor_seek_time(walk->events, part->from_ns, err);
-    if (status == TTAPE_OK &&
-        ttape_reader_get_stream(part->file->reader, walk->stream, &info) == TTAPE_OK)
-        walk->has_holes = info.missing_count > 0;
-    walk->is_known = false;
     return status;
 }
 
-/* Column by column: these loops are what the fast way through costs besides decoding. */
-static void put_all(struct batch *batch, const struct walk *walk, size_t count)
+/* Where the next rows of events go. */
+static ttape_event_columns columns_at(struct batch *batch, size_t row)
 {
-    const ttape_event *room = walk->room;
-    size_t first = batch->rows;
-    uint32_t *files = batch_words(batch, 0) + first, *streams = batch_words(batch, 1) + first;
-    uint64_t *numbers = batch_longs(batch, 2) + first, *times = batch_longs(batch, 3) + first;
-    uint8_t *kinds = batch_bytes(batch, 4) + first;
-    uint32_t *sites = batch_words(batch, 5) + first, *arguments = batch_words(batch, 6) + first;
-    uint32_t *depths = batch_words(batch, 7) + first;
-    const uint32_t file = walk->query.parts[walk->part].number, stream = walk->stream;
-    const uint64_t number = walk->number;
-    for (size_t i = 0; i < count; i++)
-        files[i] = file;
-    for (size_t i = 0; i < count; i++)
-        streams[i] = stream;
-    for (size_t i = 0; i < count; i++)
-        numbers[i] = number + i;
-    for (size_t i = 0; i < count; i++)
-        times[i] = room[i].time_ns;
-    for (size_t i = 0; i < count; i++)
-        kinds[i] = (uint8_t)room[i].kind;
-    for (size_t i = 0; i < count; i++)
-        sites[i] = room[i].site;
-    for (size_t i = 0; i < count; i++)
-        arguments[i] = room[i].argument;
-    for (size_t i = 0; i < count; i++)
-        depths[i] = room[i].depth;
-    batch->rows += count;
+    return (ttape_event_columns){.size = sizeof(ttape_event_columns),
+                                 .number = batch_longs(batch, 2) + row,
+                                 .time_ns = batch_longs(batch, 3) + row,
+                                 .kind = batch_bytes(batch, 4) + row,
+                                 .site = batch_words(batch, 5) + row,
+                                 .argument = batch_words(batch, 6) + row,
+                                 .depth = batch_words(batch, 7) + row};
 }
 
-static void put_event(struct batch *batch, const struct walk *walk, const ttape_event *event)
+/* Of `count` rows that were put behind those of the batch, the ones of chosen sites move up. */
+static size_t keep_chosen(struct batch *batch, const struct part *part, size_t count)
 {
-    size_t row = batch->rows++;
-    batch_words(batch, 0)[row] = walk->query.parts[walk->part].number;
-    batch_words(batch, 1)[row] = walk->stream;
-    batch_longs(batch, 2)[row] = walk->number;
-    batch_longs(batch, 3)[row] = event->time_ns;
-    batch_bytes(batch, 4)[row] = (uint8_t)event->kind;
-    batch_words(batch, 5)[row] = event->site;
-    batch_words(batch, 6)[row] = event->argument;
-    batch_words(batch, 7)[row] = event->depth;
+    const ttape_event_columns to = columns_at(batch, batch->rows);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (to.site[i] >= part->site_count || part->sites[to.site[i]] == 0)
+            continue;
+        to.number[kept] = to.number[i];
+        to.time_ns[kept] = to.time_ns[i];
+        to.kind[kept] = to.kind[i];
+        to.site[kept] = to.site[i];
+        to.argument[kept] = to.argument[i];
+        to.depth[kept++] = to.depth[i];
+    }
+    return kept;
 }
 
-/* Puts `count` events of the room, whose numbers follow each other; false: behind the range. */
-static bool put_events(struct batch *batch, struct walk *walk, size_t count)
+static void fill_words(uint32_t *words, uint32_t value, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        words[i] = value;
+}
+
+/* Makes rows of `count` events that are there already; false: behind the range. */
+static bool take_rows(struct batch *batch, const struct walk *walk, size_t count)
 {
     const struct part *part = &walk->query.parts[walk->part];
-    if (!part->has_range && part->sites == NULL) {
-        put_all(batch, walk, count);
-        walk->number += count;
-        return true;
-    }
-    for (size_t i = 0; i < count; i++, walk->number++) {
-        const ttape_event *event = &walk->room[i];
-        if (part->has_range && event->time_ns >= part->to_ns)
-            return false;
-        if (part->sites == NULL ||
-            (event->site < part->site_count && part->sites[event->site] != 0))
-            put_event(batch, walk, event);
-    }
-    return true;
+    const uint64_t *times = batch_longs(batch, 3) + batch->rows;
+    size_t in_range = part->has_range ? 0 : count;
+    while (in_range < count && times[in_range] < part->to_ns)
+        in_range++;
+    size_t rows = part->sites == NULL ? in_range : keep_chosen(batch, part, in_range);
+    fill_words(batch_words(batch, 0) + batch->rows, part->number, rows);
+    fill_words(batch_words(batch, 1) + batch->rows, walk->stream, rows);
+    batch->rows += rows;
+    return in_range == count;
 }
 
 /* More events of the current thread into the batch; TTAPE_END: there are none. */
 static ttape_status add_events(struct walk *walk, struct batch *batch, ttape_error *err)
 {
-    const struct part *part = &walk->query.parts[walk->part];
-    ttape_event_item item;
-    size_t count = 0;
-    ttape_status status;
-    if (!walk->is_known || walk->has_holes) {
-        status = ttape_cursor_next(walk->events, &item, err);
-        if (status == TTAPE_OK) {
-            walk->room[0] = item.event;
-            walk->number = item.number;
-            walk->is_known = true;
-            count = 1;
-        }
-    } else {
-        size_t left = batch->capacity - batch->rows;
-        status = ttape_cursor_next_events(
-            walk->events, walk->room, left < EVENTS_AT_ONCE ? left : EVENTS_AT_ONCE, &count, err);
-    }
-    if (!put_events(batch, walk, count))
+    const ttape_event_columns to = columns_at(batch, batch->rows);
+    size_t left = batch->capacity - batch->rows, count = 0;
+    ttape_status status = ttape_cursor_next_columns(
+        walk->events, &to, left < EVENTS_AT_ONCE ? left : EVENTS_AT_ONCE, &count, err);
+    if (!take_rows(batch, walk, count))
         return TTAPE_END;
-    if (status != TTAPE_OK && status != TTAPE_END && goes_on(walk, part, err)) {
-        walk->is_known = false;
+    if (status != TTAPE_OK && status != TTAPE_END &&
+        goes_on(walk, &walk->query.parts[walk->part], err))
         return TTAPE_OK;
-    }
     return status;
 }
 
@@ -416,7 +380,6 @@ static void close_walk(void *state)
     query_free(&walk->query);
     batch_drop(walk->recent[0]);
     batch_drop(walk->recent[1]);
-    free(walk->room);
     free(walk);
 }
 
@@ -430,10 +393,6 @@ bool query_start(struct source *source, struct query *query)
     walk->query = *query;
     walk->columns = query_columns(query, &walk->column_count);
     *query = (struct query){0};
-    walk->room = malloc(EVENTS_AT_ONCE * sizeof(ttape_event));
     *source = (struct source){next_batch, close_walk, walk, walk->columns, walk->column_count};
-    if (walk->room != NULL)
-        return true;
-    close_walk(walk);
-    return false;
+    return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "format/base/sized.h"
 #include "reader/base/choice.h"
 #include "reader/cache/prefetch.h"
 
@@ -304,8 +305,15 @@ ttape_status ttape_cursor_previous(ttape_cursor *c, ttape_event_item *out, ttape
     return TTAPE_OK;
 }
 
+/* What a batch is wanted as: one of the two. */
+struct batch_sink {
+    ttape_event *events;
+    const ttape_event_columns *columns;
+    bool values; /* are wanted afterwards */
+};
+
 /* The next `got` events of the segment. */
-static ttape_status decode_batch(ttape_cursor *c, bool values, ttape_event *out, uint32_t got,
+static ttape_status decode_batch(ttape_cursor *c, const struct batch_sink *to, uint32_t got,
                                  ttape_error *err)
 {
     struct ttp_trace_decoder *d = c->lease.decoder;
@@ -314,19 +322,22 @@ static ttape_status decode_batch(ttape_cursor *c, bool values, ttape_event *out,
     uint32_t segment = ttp_segment_number(d->reader, seg);
     TTP_TRY(ttp_loaded_get(d, seg->partition, stage_of(c), &p, err));
     uint32_t start = p->segment_start[segment], first = start + c->position;
-    bool wanted = values && d->reader->partitions[seg->partition].values_bytes != 0;
+    bool wanted = to->values && d->reader->partitions[seg->partition].values_bytes != 0;
     const struct ttp_range range = {first, c->is_untimed ? first : first + got, first + got,
                                     wanted};
     TTP_TRY(ttp_loaded_reach(d, seg->partition, &range, &p, err));
     if (c->walker_ordinal != c->ordinal || c->walker_position != c->position)
         c->walker = c->is_untimed ? ttp_walker_untimed(p, segment, first)
                                   : ttp_walker_at(p, segment, first);
-    ttp_walker_events(p, &c->walker, c->walker.event + got, out);
+    if (to->columns != NULL)
+        ttp_walker_columns(p, &c->walker, first + got, to->columns, seg->first_event + c->position);
+    else
+        ttp_walker_events(p, &c->walker, first + got, to->events);
     return TTAPE_OK;
 }
 
-ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *out, size_t capacity,
-                                   size_t *count, ttape_error *err)
+static ttape_status read_batch(ttape_cursor *c, const struct batch_sink *to, size_t capacity,
+                               size_t *count, ttape_error *err)
 {
     *count = 0;
     TTP_TRY(single_only(c, err));
@@ -337,7 +348,7 @@ ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *ou
     uint32_t got = capacity < left ? (uint32_t)capacity : left;
     ttape_status status = ttp_lease_begin(&c->lease, err);
     if (status == TTAPE_OK) {
-        status = decode_batch(c, values, out, got, err);
+        status = decode_batch(c, to, got, err);
         ttp_lease_end(&c->lease);
     }
     if (status != TTAPE_OK) {
@@ -350,6 +361,25 @@ ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *ou
     c->walker_position = c->position;
     *count = got;
     return TTAPE_OK;
+}
+
+ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *out, size_t capacity,
+                                   size_t *count, ttape_error *err)
+{
+    const struct batch_sink to = {.events = out, .values = values};
+    return read_batch(c, &to, capacity, count, err);
+}
+
+ttape_status ttape_cursor_next_columns(ttape_cursor *c, const ttape_event_columns *out,
+                                       size_t capacity, size_t *count, ttape_error *err)
+{
+    ttape_event_columns columns = {0};
+    const struct batch_sink to = {.columns = &columns};
+    *count = 0;
+    if (out->size < sizeof out->size)
+        return ttp_refuse(err, "columns without their size");
+    TTP_TRY(ttp_take_sized(&columns, sizeof columns, out, "column", err));
+    return read_batch(c, &to, capacity, count, err);
 }
 
 ttape_status ttape_cursor_next_events(ttape_cursor *c, ttape_event *out, size_t capacity,

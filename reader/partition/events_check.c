@@ -86,6 +86,7 @@ ttape_status ttp_loaded_make_views(struct ttp_trace_decoder *d, struct ttp_loade
     if (p->views == NULL)
         return d->memory.status;
     bool has_ends = ttp_loaded_has_ends(p);
+    p->has_others = p->has_leaves = p->has_arguments = false;
     for (uint32_t i = 0; i < p->symbol_count; i++) {
         struct ttp_symbol s = p->symbols[i];
         uint32_t site = TTAPE_NONE;
@@ -96,6 +97,9 @@ ttape_status ttp_loaded_make_views(struct ttp_trace_decoder *d, struct ttp_loade
                                 "partition names site '%u', which is not defined", s.argument);
         }
         set_view(p->views, i, has_ends, s, site);
+        p->has_leaves |= s.event_class == TTP_CLASS_LEAF;
+        p->has_others |= s.event_class != TTP_CLASS_LEAF && !ttp_class_pushes(s.event_class);
+        p->has_arguments |= p->views[2ull * i].argument != 0;
     }
     return TTAPE_OK;
 }
@@ -277,6 +281,49 @@ static bool depth_is_before(const struct ttp_loaded *p, uint32_t event)
                                event_class == TTP_CLASS_GAP || event_class == TTP_CLASS_SWITCH);
 }
 
+/* Codes that chains were decoded to end no frame but the one on top: the decoder has the stack, and
+ * chains are whole subtrees. What is left to see are codes without a symbol (the end of a frame
+ * where there is none is one of them), and how high the stack is at checkpoints. */
+static bool has_height_only(const struct ttp_loaded *p)
+{
+    return !p->has_others && ttp_partition_section(&p->head, TTP_SECTION_CHAIN_HEADER) != NULL;
+}
+
+/* Adds what events change the height by; returns the first without a symbol, or `end`. */
+static uint32_t add_heights(const struct ttp_loaded *p, uint32_t event, uint32_t end,
+                            uint32_t *height)
+{
+    const uint32_t *restrict codes = p->codes;
+    const uint32_t limit = 2 * p->symbol_count;
+    uint32_t ends = 0, wrong = 0, leaves = 0;
+    for (uint32_t i = event; i < end; i++) {
+        ends += codes[i] & 1;
+        wrong |= codes[i] >= limit;
+    }
+    for (uint32_t i = event; wrong != 0; i++)
+        if (codes[i] >= limit)
+            return i;
+    for (uint32_t i = event; i < end && p->has_leaves; i++)
+        leaves += p->views[codes[i]].event_class == TTP_CLASS_LEAF;
+    *height += end - event - 2 * ends - leaves;
+    return end;
+}
+
+static ttape_status check_heights(const struct check *c, uint32_t end, struct ttp_walker *w)
+{
+    struct ttp_loaded *p = c->p;
+    for (uint32_t next; w->event < end; w->event = next) {
+        next = (w->event / TTP_CHECKPOINT_EVENTS + 1) * TTP_CHECKPOINT_EVENTS;
+        next = next < end ? next : end;
+        if (w->event % TTP_CHECKPOINT_EVENTS == 0)
+            p->checkpoints[w->event / TTP_CHECKPOINT_EVENTS] = *w;
+        uint32_t at = add_heights(p, w->event, next, &w->frames);
+        if (at != next)
+            return broken(c, "O-CHK-02", at, "undefined symbol");
+    }
+    return TTAPE_OK;
+}
+
 /* Goes on at w->event, up to the segment's end or `end`. */
 static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walker *w)
 {
@@ -290,6 +337,10 @@ static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walk
     /* Frames alone make no depth that is out of range. */
     bool watch = p->change_count != 0 || w->offset < 0 ||
                  (int64_t)w->offset + w->unknown > TTP_MAX_DEPTH / 2;
+    if (!watch && has_height_only(p)) {
+        TTP_TRY(check_heights(c, end, w));
+        event = end;
+    }
     while (event < end) {
         if (event % TTP_CHECKPOINT_EVENTS == 0) {
             w->event = event;

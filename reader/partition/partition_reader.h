@@ -103,6 +103,9 @@ struct ttp_loaded {
     uint32_t symbol_count, symbol_capacity;
     uint32_t *open;              /* symbols of the start frames */
     struct ttp_code_view *views; /* 2 * symbol_count */
+    bool has_others;             /* a symbol neither pushes nor is a leaf ... */
+    bool has_leaves;             /* ... is one */
+    bool has_arguments;          /* ... has an argument that is not 0 */
     /* times: those of some blocks are there (times_reader.c) */
     uint32_t *delta; /* NULL without times */
     int64_t *wide;   /* wide_count of these blocks, in order, and the events that they belong to */
@@ -222,6 +225,9 @@ void ttp_walker_go(const struct ttp_loaded *loaded, struct ttp_walker *walker, u
  * filled in. */
 void ttp_walker_events(const struct ttp_loaded *loaded, struct ttp_walker *walker, uint32_t end,
                        ttape_event *out);
+/* The same as columns, the events numbered from `number` on. */
+void ttp_walker_columns(const struct ttp_loaded *loaded, struct ttp_walker *walker, uint32_t end,
+                        const ttape_event_columns *out, uint64_t number);
 
 /* Values of an event of the partition (stage VALUES, or reached with values): [*first, *first +
  * *count) of loaded->values. */

@@ -152,6 +152,172 @@ void ttp_walker_events(const struct ttp_loaded *p, struct ttp_walker *w, uint32_
     }
 }
 
+/* ---- columns ---- */
+
+#define CHUNK_EVENTS 256u
+
+/* Where a chunk of events goes. */
+struct chunk {
+    uint64_t *time_ns;
+    uint32_t *site, *argument, *depth;
+    uint8_t *kind;
+};
+
+/* What codes say of `count` events; returns the height behind them, *special: one needs more. With
+ * constants for the last two a loop of its own: a code's view, and a store a column. */
+static inline __attribute__((always_inline)) uint32_t
+take_codes(const uint32_t *codes, const struct ttp_code_view *views, size_t count, uint32_t height,
+           const struct chunk *to, const bool has_arguments, uint32_t *special)
+{
+    uint32_t *site = to->site, *argument = to->argument, *depth = to->depth;
+    uint8_t *kind = to->kind;
+    uint32_t any = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct ttp_code_view *v = &views[codes[i]];
+        kind[i] = (uint8_t)v->kind;
+        site[i] = v->site;
+        if (has_arguments)
+            argument[i] = v->argument;
+        height += (uint32_t)v->before;
+        depth[i] = height;
+        height += v->after;
+        if (special != NULL)
+            any |= v->special;
+    }
+    if (special != NULL)
+        *special = any;
+    if (!has_arguments)
+        memset(argument, 0, count * sizeof *argument);
+    return height;
+}
+
+/* Up to `end`, over which the depth offset does not change. False: some event needs more than its
+ * view, and the walker is where it was. */
+static bool walk_codes(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
+                       const struct chunk *to)
+{
+    const uint32_t *codes = p->codes + w->event;
+    const struct ttp_code_view *views = p->views;
+    uint32_t base = (uint32_t)w->offset + w->unknown, height = base + w->frames, special = 0;
+    const size_t count = end - w->event;
+    if (p->has_others)
+        height = take_codes(codes, views, count, height, to, true, &special);
+    else if (p->has_arguments)
+        height = take_codes(codes, views, count, height, to, true, NULL);
+    else
+        height = take_codes(codes, views, count, height, to, false, NULL);
+    if (special != 0)
+        return false;
+    w->frames = height - base;
+    return true;
+}
+
+/* Times of differences that are not wide; returns the last tick. */
+static inline __attribute__((always_inline)) uint64_t
+add_times(const uint32_t *restrict delta, size_t count, uint64_t tick, uint64_t origin,
+          const uint64_t step, uint64_t *restrict out)
+{
+    for (size_t i = 0; i < count; i++) {
+        tick += delta[i];
+        out[i] = origin + tick * step;
+    }
+    return tick;
+}
+
+/* Wide differences are listed by event: between two of them nothing has to be looked at. */
+static const int64_t *walk_times(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
+                                 const int64_t *wide, uint64_t *out)
+{
+    const uint64_t step = p->head.resolution_ns, origin = p->head.origin_ns;
+    uint64_t tick = (uint64_t)w->tick;
+    for (uint32_t event = w->event; event < end;) {
+        uint32_t at = (uint32_t)(wide - p->wide);
+        bool has_wide = at < p->wide_count && p->wide_event[at] < end;
+        uint32_t even = has_wide ? p->wide_event[at] : end;
+        tick = step == 1 ? add_times(p->delta + event, even - event, tick, origin, 1, out)
+                         : add_times(p->delta + event, even - event, tick, origin, step, out);
+        out += even - event;
+        event = even;
+        if (has_wide) {
+            tick += (uint64_t)*wide++;
+            *out++ = origin + tick * step;
+            event++;
+        }
+    }
+    w->tick = (int64_t)tick;
+    return wide;
+}
+
+static void split_event(const ttape_event *e, const struct chunk *to, uint32_t at, uint64_t *lost)
+{
+    to->time_ns[at] = e->time_ns;
+    to->site[at] = e->site;
+    to->argument[at] = e->argument;
+    to->depth[at] = e->depth;
+    to->kind[at] = (uint8_t)e->kind;
+    if (lost != NULL)
+        lost[at] = e->lost_count;
+}
+
+static const int64_t *walk_chunk(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
+                                 const int64_t *wide, const struct chunk *to, uint64_t *lost)
+{
+    ttape_event events[CHUNK_EVENTS];
+    uint32_t count = end - w->event;
+    if (!walk_codes(p, w, end, to)) {
+        wide = walk_even(p, w, end, wide, events);
+        for (uint32_t i = 0; i < count; i++)
+            split_event(&events[i], to, i, lost);
+        return wide;
+    }
+    if (lost != NULL)
+        memset(lost, 0, count * sizeof *lost);
+    if (p->delta != NULL)
+        wide = walk_times(p, w, end, wide, to->time_ns);
+    for (uint32_t i = 0; p->delta == NULL && i < count; i++)
+        to->time_ns[i] = p->head.origin_ns + (uint64_t)w->tick * p->head.resolution_ns;
+    w->event = end;
+    return wide;
+}
+
+static void number_events(uint64_t *out, uint64_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = first + i;
+}
+
+void ttp_walker_columns(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
+                        const ttape_event_columns *out, uint64_t number)
+{
+    union {
+        uint64_t longs[CHUNK_EVENTS];
+        uint32_t words[CHUNK_EVENTS];
+        uint8_t bytes[CHUNK_EVENTS];
+    } unwanted; /* columns that nobody wants, one over the other */
+    const int64_t *wide =
+        p->wide_count == 0 ? p->wide : p->wide + ttp_loaded_wide_from(p, w->event);
+    const uint32_t first = w->event;
+    assert(end <= p->checked.event && ttp_times_cover(p, w->event, end));
+    if (out->number != NULL)
+        number_events(out->number, number, end - first);
+    while (w->event < end) {
+        uint32_t at = w->event - first;
+        uint32_t until = end - w->event < CHUNK_EVENTS ? end : w->event + CHUNK_EVENTS;
+        while (w->change < p->change_count && p->changes[w->change].event == w->event)
+            w->offset = p->changes[w->change++].offset;
+        if (w->change < p->change_count && p->changes[w->change].event < until)
+            until = p->changes[w->change].event;
+        const struct chunk to = {
+            .time_ns = out->time_ns != NULL ? out->time_ns + at : unwanted.longs,
+            .site = out->site != NULL ? out->site + at : unwanted.words,
+            .argument = out->argument != NULL ? out->argument + at : unwanted.words,
+            .depth = out->depth != NULL ? out->depth + at : unwanted.words,
+            .kind = out->kind != NULL ? out->kind + at : unwanted.bytes};
+        wide = walk_chunk(p, w, until, wide, &to,
+                          out->lost_count != NULL ? out->lost_count + at : NULL);
+    }
+}
+
 void ttp_walker_go(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t event)
 {
     ttape_event skipped[64];

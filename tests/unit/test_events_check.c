@@ -16,8 +16,12 @@ static const uint32_t pattern[5] = {OPENS(OUTER), OPENS(INNER), OPENS(BLOCK), CL
                                     CLOSES(OUTER)};
 static const uint32_t heights[5] = {0, 1, 2, 2, 1}; /* before each */
 
+/* Where codes are from: the raw form, in which each may be wrong, or chains, which end no frame but
+ * the one on top. */
+enum { RAW, CHAINS, FORMS };
+
 /* Checks EVENTS events, of which event `at` has the code `code`; `p` stays open. */
-static ttape_status check(struct ttp_trace_decoder *d, struct ttp_loaded *p, uint32_t at,
+static ttape_status check(struct ttp_trace_decoder *d, struct ttp_loaded *p, int form, uint32_t at,
                           uint32_t code, ttape_error *err)
 {
     static struct ttp_symbol symbols[SYMBOLS] = {
@@ -36,7 +40,9 @@ static ttape_status check(struct ttp_trace_decoder *d, struct ttp_loaded *p, uin
                              .views = views,
                              .segment_start = segment_start,
                              .segments = {.segments = &segment, .segment_count = 1},
-                             .head = {.event_count = EVENTS}};
+                             .has_leaves = true,
+                             .head = {.event_count = EVENTS, .section_count = 1}};
+    p->head.sections[0].kind = form == RAW ? TTP_SECTION_ORDER_RAW : TTP_SECTION_CHAIN_HEADER;
     ck_assert_int_eq(ttp_loaded_check_open(d, p, err), TTAPE_OK);
     /* In two goes, of which the first ends within a piece between checkpoints. */
     ttape_status status = ttp_loaded_check(d, p, EVENTS / 3, err);
@@ -54,14 +60,14 @@ static void drop(struct ttp_trace_decoder *d, struct ttp_loaded *p)
     ck_assert_uint_eq(d->memory.used_bytes, 0);
 }
 
-static void expect(uint32_t at, uint32_t code, const char *rule)
+static void expect(int form, uint32_t at, uint32_t code, const char *rule)
 {
     struct ttp_trace_decoder d = {0};
     struct ttp_loaded p;
     ttape_error err = {0};
     char event[32];
     ttp_memory_init(&d.memory, NULL, 1 << 20);
-    ck_assert_int_eq(check(&d, &p, at, code, &err), TTAPE_E_CORRUPT);
+    ck_assert_int_eq(check(&d, &p, form, at, code, &err), TTAPE_E_CORRUPT);
     ck_assert_str_eq(err.rule, rule);
     (void)snprintf(event, sizeof event, "event '%u'", at);
     ck_assert_ptr_nonnull(strstr(err.message, event));
@@ -74,13 +80,13 @@ START_TEST(checkpoints_are_a_count)
     struct ttp_loaded p;
     ttape_error err = {0};
     ttp_memory_init(&d.memory, NULL, 1 << 20);
-    ck_assert_int_eq(check(&d, &p, EVENTS, 0, &err), TTAPE_OK);
+    ck_assert_int_eq(check(&d, &p, _i, EVENTS, 0, &err), TTAPE_OK);
     for (uint32_t i = 0; i < EVENTS; i += TTP_CHECKPOINT_EVENTS) {
         ck_assert_uint_eq(p.checkpoints[i / TTP_CHECKPOINT_EVENTS].event, i);
         ck_assert_uint_eq(p.checkpoints[i / TTP_CHECKPOINT_EVENTS].frames, heights[i % 5]);
     }
     ck_assert_uint_eq(p.checked.event, EVENTS);
-    ck_assert_uint_eq(p.stacks.current->height, 0);
+    ck_assert_uint_eq(_i == RAW ? p.stacks.current->height : p.checked.frames, 0);
     drop(&d, &p);
 }
 END_TEST
@@ -89,12 +95,14 @@ START_TEST(what_is_wrong_is_named_anywhere)
 {
     for (uint32_t at = 0; at < EVENTS; at++) {
         bool exits = pattern[at % 5] & 1;
-        expect(at, OPENS(SYMBOLS), "O-CHK-02");
-        expect(at, CLOSES(SYMBOLS), "O-CHK-02");
-        expect(at, CLOSES(BLOCK), "O-CHK-03");
+        expect(RAW, at, OPENS(SYMBOLS), "O-CHK-02");
+        expect(RAW, at, CLOSES(SYMBOLS), "O-CHK-02");
+        expect(RAW, at, CLOSES(BLOCK), "O-CHK-03");
         if (exits || heights[at % 5] == 0) /* another's exit, and one with no frame open */
-            expect(at, pattern[at % 5] == CLOSES(INNER) ? CLOSES(OUTER) : CLOSES(INNER),
+            expect(RAW, at, pattern[at % 5] == CLOSES(INNER) ? CLOSES(OUTER) : CLOSES(INNER),
                    "O-CHK-03");
+        expect(CHAINS, at, OPENS(SYMBOLS), "O-CHK-02");
+        expect(CHAINS, at, UINT32_MAX, "O-CHK-02"); /* the end of no frame */
     }
 }
 END_TEST
@@ -104,7 +112,7 @@ int main(void)
     Suite *suite = suite_create("events_check");
     TCase *tcase = tcase_create("events_check");
     tcase_set_timeout(tcase, 240);
-    tcase_add_test(tcase, checkpoints_are_a_count);
+    tcase_add_loop_test(tcase, checkpoints_are_a_count, RAW, FORMS);
     tcase_add_test(tcase, what_is_wrong_is_named_anywhere);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

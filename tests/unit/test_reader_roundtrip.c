@@ -125,6 +125,58 @@ START_TEST(many_events_at_once)
 }
 END_TEST
 
+struct columns {
+    uint64_t number[1000], time_ns[1000], lost_count[1000];
+    uint32_t site[1000], argument[1000], depth[1000];
+    uint8_t kind[1000];
+};
+
+static bool is_same(const struct columns *got, size_t at, const ttape_event_item *item)
+{
+    const ttape_event *e = &item->event;
+    return got->number[at] == item->number && got->time_ns[at] == e->time_ns &&
+           got->lost_count[at] == e->lost_count && got->site[at] == e->site &&
+           got->argument[at] == e->argument && got->depth[at] == e->depth &&
+           got->kind[at] == e->kind;
+}
+
+/* All columns, or two of them; batches shorter and longer than the reader's chunks. */
+START_TEST(columns_are_events)
+{
+    ttape_error err = {0};
+    struct ttest_file file = ttest_write(&plans[_i]);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_reader *r = open_file(&source, false);
+    struct columns *got = calloc(1, sizeof *got);
+    ttape_event_columns all = {sizeof all, got->number,   got->time_ns, got->lost_count,
+                               got->site,  got->argument, got->depth,   got->kind};
+    ttape_event_columns some = {.size = sizeof some, .time_ns = got->time_ns, .depth = got->depth};
+    ttape_cursor *one, *many;
+    ttape_event_item item;
+    size_t count;
+    TTEST_OK(ttape_cursor_open(&one, r, 0, &err));
+    TTEST_OK(ttape_cursor_open(&many, r, 0, &err));
+    for (size_t turn = 0;
+         ttape_cursor_next_columns(many, turn % 5 == 4 ? &some : &all, 1 + turn * 131 % 1000,
+                                   &count, &err) == TTAPE_OK;
+         turn++)
+        for (size_t i = 0; i < count; i++) {
+            TTEST_OK(ttape_cursor_next(one, &item, &err));
+            ck_assert(turn % 5 != 4 ? is_same(got, i, &item)
+                                    : got->time_ns[i] == item.event.time_ns &&
+                                          got->depth[i] == item.event.depth);
+        }
+    ck_assert_int_eq(ttape_cursor_next(one, &item, &err), TTAPE_END);
+    all.size = 1;
+    ck_assert_int_eq(ttape_cursor_next_columns(many, &all, 1, &count, &err), TTAPE_E_ARGUMENT);
+    ttape_cursor_close(one);
+    ttape_cursor_close(many);
+    ttape_reader_close(r);
+    free(got);
+    free(file.data);
+}
+END_TEST
+
 /* The edge at every event follows from the edge before and the event. */
 START_TEST(edges_follow_events)
 {
@@ -271,6 +323,7 @@ int main(void)
     tcase_add_loop_test(tests, sound_files_verify, 0, PLANS);
     tcase_add_loop_test(tests, seeks_and_steps_back, 0, PLANS);
     tcase_add_loop_test(tests, many_events_at_once, 0, PLANS);
+    tcase_add_loop_test(tests, columns_are_events, 0, PLANS);
     tcase_add_loop_test(tests, edges_follow_events, 0, PLANS);
     tcase_add_loop_test(tests, forward_reads_the_same, 0, PLANS);
     tcase_add_test(tests, more_frames_than_a_partition_likes);

@@ -262,6 +262,18 @@ TTAPE_API ttape_status ttape_cursor_previous(ttape_cursor *cursor, ttape_event_i
  * and TTAPE_END at the end. */
 TTAPE_API ttape_status ttape_cursor_next_events(ttape_cursor *cursor, ttape_event *out,
                                                 size_t capacity, size_t *count, ttape_error *err);
+/* Where columns of events go, an entry for each event; NULL: nobody wants that one. */
+typedef struct ttape_event_columns {
+    size_t size; /* sizeof(ttape_event_columns) */
+    uint64_t *number, *time_ns, *lost_count;
+    uint32_t *site, *argument, *depth;
+    uint8_t *kind; /* ttape_event_kind */
+} ttape_event_columns;
+
+/* ttape_cursor_next_events, column by column: for tables, at a third of the cost. */
+TTAPE_API ttape_status ttape_cursor_next_columns(ttape_cursor *cursor,
+                                                 const ttape_event_columns *out, size_t capacity,
+                                                 size_t *count, ttape_error *err);
 /* The next event will be the first of its stream with time >= time_ns (in merged order: of every
  * stream). */
 TTAPE_API ttape_status ttape_cursor_seek_time(ttape_cursor *cursor, uint64_t time_ns,
