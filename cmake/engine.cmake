@@ -68,7 +68,8 @@ foreach(name IN ITEMS command/float_text command/output_text io/dump_values
         kernel/kernel_controls kernel/kernel_fields kernel/kernel_files kernel/kernel_letters
         kernel/kernel_processes kernel/kernel_results kernel/kernel_signals
         kernel/kernel_sockets kernel/kernel_times kernel/kernel_waiting kernel/kernel_words
-        values/parameter_names values/value_words) # values as the command says them
+        # values as the command says them
+        values/call_site values/parameter_names values/value_words)
     list(APPEND wasm_sources "${PROJECT_SOURCE_DIR}/tools/${name}.c")
 endforeach()
 foreach(name IN ITEMS entropy_common error_private fse_decompress xxhash zstd_common)

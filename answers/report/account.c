@@ -3,12 +3,11 @@
  *
  * A stack has clocks of its own, which run only while it is the current one: a frame's total is the
  * clock's difference, whatever other stacks did meanwhile. Frame 0 stands below every stack. */
-#include "answers/report/account.h"
+#include "answers/report/account_internal.h"
 
 #include <string.h>
 
 #include "answers/report/report_work.h"
-#include "base/active.h"
 #include "format/base/fail.h"
 #include "format/base/wide.h"
 #include "format/times/times.h"
@@ -24,55 +23,6 @@ enum shape { SIMPLE, GENERAL, SWITCHED };
 #define FRAME_IDLE      2u
 #define FRAME_OPENED    4u /* before the recording began: how long it is nobody knows */
 #define FRAME_BELOW     8u /* what is below it is counted */
-
-struct account_frame {
-    uint32_t row, below;
-    uint32_t key; /* what its callees name as caller */
-    uint32_t flags;
-    uint64_t enter_ns;
-    uint64_t clock, idle_clock; /* of its stack, when it was entered */
-};
-
-struct account_stack {
-    uint32_t top, idle_depth; /* frames on it that block */
-    uint32_t below_depth;     /* frames on it below which things count; where all counts, one */
-    uint32_t epoch;
-    uint64_t clock, idle_clock;              /* where switches are known, that of blocked time */
-    uint64_t unknown_clock; /* only there */ /* of its stack, when it was entered */
-};
-
-/* What a symbol means here. */
-struct account_symbol {
-    uint32_t row; /* by_call: of the last caller */
-    uint32_t key, caller;
-    uint32_t idle;   /* FRAME_IDLE or 0 */
-    uint32_t opened; /* FRAME_OPENED or 0 */
-    uint32_t below;  /* FRAME_BELOW or 0 */
-};
-
-struct frame_clocks { /* by frame */
-    uint64_t *ns;
-    uint32_t capacity;
-};
-
-struct ttp_account {
-    const struct ttp_account_plan *plan;
-    struct ttp_account_rows *rows;
-    struct account_frame *frames;
-    struct account_stack *stacks;
-    struct account_symbol *symbols;
-    struct frame_clocks unknown;    /* when a frame was entered, where switches are known */
-    struct frame_clocks own;        /* its own time so far, where that is asked for */
-    struct ttp_active_table active; /* frames of a row on a stack, where there are several */
-    uint32_t frame_count, frame_capacity, free_frame, stack_capacity, symbol_capacity;
-    uint32_t current; /* the current stack's slot; the epoch is that of `active` */
-    /* the partition at hand */
-    const struct ttp_loaded *p;
-    uint32_t stack_count, wide;
-    struct ttp_switch_walk walk;   /* of the segment, where switches are known */
-    uint32_t next_off;             /* its next event with spans */
-    uint64_t time_ns, event_count; /* events in the range */
-};
 
 /* A clock of a frame is set. */
 static ttape_status start_clock(struct ttp_memory *memory, struct frame_clocks *clocks,
@@ -109,6 +59,7 @@ void ttp_account_close(struct ttp_account *a)
     ttp_memory_give(memory, a->stacks, a->stack_capacity, sizeof *a->stacks);
     ttp_memory_give(memory, a->symbols, a->symbol_capacity, sizeof *a->symbols);
     ttp_active_close(&a->active);
+    ttp_account_sites_close(a);
     ttp_memory_give(memory, a, 1, sizeof *a);
 }
 
@@ -149,6 +100,12 @@ static ttape_status find_call(struct ttp_account *a, struct account_symbol *s, u
     return s->row != 0 ? TTAPE_OK : a->rows->memory->status;
 }
 
+ALWAYS_INLINE ttape_status set_caller(struct ttp_account *a, struct account_symbol *s,
+                                      uint32_t caller, ttape_error *err)
+{
+    return s->caller == caller ? TTAPE_OK : find_call(a, s, caller, err);
+}
+
 ALWAYS_INLINE ttape_status push(struct ttp_account *a, struct account_stack *st, uint32_t symbol,
                                 const enum shape shape, ttape_error *err)
 {
@@ -163,8 +120,8 @@ ALWAYS_INLINE ttape_status push(struct ttp_account *a, struct account_stack *st,
         TTP_TRY(start_clock(a->rows->memory, &a->unknown, frame, st->unknown_clock, err));
     if (general && a->plan->self_times)
         TTP_TRY(start_clock(a->rows->memory, &a->own, frame, 0, err));
-    if (general && a->plan->by_call && s->caller != a->frames[st->top].key)
-        TTP_TRY(find_call(a, s, a->frames[st->top].key, err));
+    if (general && a->plan->by_call)
+        TTP_TRY(set_caller(a, s, a->plan->by_site ? a->sites.call : a->frames[st->top].key, err));
     if (general)
         st->below_depth += s->below / FRAME_BELOW;
     uint32_t number = !general || st->below_depth != 0 ? s->row : 0;
@@ -377,6 +334,8 @@ ALWAYS_INLINE ttape_status go(struct ttp_account *a, uint32_t first, uint32_t en
             TTP_TRY(pop(a, st, ending, shape, err));
         }
         if (v->after != 0) {
+            if (general && plan->by_site)
+                ttp_account_site_see(a, event, code >> 1);
             TTP_TRY(push(a, st, code >> 1, shape, err));
             struct ttp_account_row *row = &a->rows->rows[a->frames[st->top].row];
             uint64_t one = v->event_class == TTP_CLASS_ENTER && counts;
@@ -422,9 +381,11 @@ static ttape_status push_open(struct ttp_account *a, const struct ttp_segment *g
         uint32_t at = g->start.frame_start + i;
         const struct ttp_frame *from = &p->segments.start_frames[at];
         struct account_stack *st = switch_to(a, from->stack);
+        uint64_t enter_ns = ttp_time_of(from->enter_tick, p->head.origin_ns, p->head.resolution_ns);
+        if (a->plan->by_site)
+            ttp_account_site_recall(a, from->stack, enter_ns);
         TTP_TRY(push(a, st, p->open[at], shape, err));
-        a->frames[st->top].enter_ns =
-            ttp_time_of(from->enter_tick, p->head.origin_ns, p->head.resolution_ns);
+        a->frames[st->top].enter_ns = enter_ns;
         if (a->plan->self_times)
             a->own.ns[st->top] = (uint64_t)from->self_ticks * p->head.resolution_ns;
     }
@@ -514,6 +475,7 @@ static ttape_status do_segment(struct ttp_account *a, uint32_t segment, bool is_
     shape = a->walk.is_known ? SWITCHED : shape;
     a->rows->has_switches = a->rows->has_switches || a->walk.is_known;
     ttp_active_start(&a->active);
+    ttp_account_sites_start(a, p->segment_start[segment]);
     a->frame_count = a->free_frame = 0;
     (void)switch_to(a, 0);
     TTP_TRY(push_open(a, g, shape == SIMPLE ? GENERAL : shape, err));
@@ -524,6 +486,8 @@ static ttape_status do_segment(struct ttp_account *a, uint32_t segment, bool is_
     TTP_TRY(shape == SIMPLE    ? go_simple(a, first, end, err)
             : shape == GENERAL ? go_general(a, first, end, err)
                                : go_switched(a, first, end, err));
+    if (a->plan->by_site)
+        TTP_TRY(ttp_account_sites_keep(a, err));
     leave_all(a, shape, is_last);
     add_segment(a, g);
     return TTAPE_OK;
@@ -583,6 +547,7 @@ ttape_status ttp_account_partition(struct ttp_account *a, const struct ttp_loade
 {
     const struct ttp_partition_entry *entry = &r->partitions[p->partition];
     a->p = p;
+    a->sites.definitions = &r->definitions;
     a->wide = 0;
     a->stack_count = p->stack_numbers.count;
     TTP_TRY(make_room(a, err));
@@ -592,6 +557,7 @@ ttape_status ttp_account_partition(struct ttp_account *a, const struct ttp_loade
         if (a->plan->streams != NULL && a->plan->streams[stream] == 0)
             continue;
         a->wide = ttp_loaded_wide_from(p, p->segment_start[s]);
+        a->sites.stream = stream;
         if (a->plan->stream_keys != NULL)
             TTP_TRY(set_thread_row(a, stream, err));
         TTP_TRY(do_segment(a, s, ttp_report_is_last(r, entry->first_segment + s), err));

@@ -86,6 +86,8 @@ struct ttp_account_plan {
     const uint8_t *streams;      /* by stream, 1: selected; NULL: all */
     const uint32_t *stream_keys; /* by stream: threads and processes; NULL: rows go by site */
     bool by_call, percentiles, self_times, has_range;
+    bool by_site; /* with by_call: a row's caller is the place of the call. Partitions come in their
+                   * order, at stage VALUES */
     uint64_t from_ns, to_ns;
 };
 

@@ -112,7 +112,7 @@ ttape_status ttp_report_take_off_waits(ttape_report *report, ttape_reader *reade
                                            .watch = o->watch};
     ttape_longest *longest;
     uint32_t count = 0;
-    if (report->stream_keys != NULL || !has_waits(report))
+    if (report->stream_keys != NULL || report->plan.by_site || !has_waits(report))
         return TTAPE_OK;
     TTP_TRY(ttape_longest_find(&longest, reader, &options, err));
     const ttape_longest_call *calls = ttape_longest_get_calls(longest, &count);

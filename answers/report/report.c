@@ -138,7 +138,9 @@ static ttape_status make_plan(ttape_report *report, ttape_error *err)
     set_unit(report);
     TTP_TRY(ttp_report_keys_open(&report->keys, &report->memory, report->decoder->reader, o, err));
     report->plan = (struct ttp_account_plan){.keys = &report->keys,
-                                             .by_call = o->by == TTAPE_REPORT_BY_CALL,
+                                             .by_call = o->by == TTAPE_REPORT_BY_CALL ||
+                                                        o->by == TTAPE_REPORT_BY_SITE,
+                                             .by_site = o->by == TTAPE_REPORT_BY_SITE,
                                              .percentiles = o->percentiles || report->is_estimate,
                                              .self_times = o->self_times,
                                              .has_range = o->has_range,
@@ -218,6 +220,7 @@ static void set_subject(const ttape_report *report, const struct ttp_account_row
     case TTAPE_REPORT_BY_PROCESS: out->process = row->key; return;
     case TTAPE_REPORT_BY_GROUP: out->group = row->key; break;
     case TTAPE_REPORT_BY_CALL:
+    case TTAPE_REPORT_BY_SITE:
         out->caller = row->caller < report->keys.key_count
                           ? ttp_report_key_site(&report->keys, row->caller)
                           : row->caller;

@@ -201,8 +201,8 @@ ttape_status ttp_report_keys_open(struct ttp_report_keys *keys, struct ttp_memor
 {
     *keys = (struct ttp_report_keys){.memory = memory, .site_count = r->definitions.site_count};
     keys->key_count = keys->site_count;
-    bool is_function =
-        options->by == TTAPE_REPORT_BY_FUNCTION || options->by == TTAPE_REPORT_BY_CALL;
+    bool is_function = options->by == TTAPE_REPORT_BY_FUNCTION ||
+                       options->by == TTAPE_REPORT_BY_CALL || options->by == TTAPE_REPORT_BY_SITE;
     bool is_thread =
         options->by == TTAPE_REPORT_BY_THREAD || options->by == TTAPE_REPORT_BY_PROCESS;
     if (is_thread || (is_function && r->definitions.scope_count <= 1 &&

@@ -7,6 +7,7 @@
 #include "format/base/fail.h"
 #include "format/base/wide.h"
 #include "format/times/times.h"
+#include "reader/base/choice.h"
 #include "reader/cache/partition_jobs.h"
 #include "reader/partition/partition_decoder.h"
 
@@ -78,6 +79,16 @@ bool ttp_report_takes(const ttape_report *report, uint32_t partition)
            (partition >= o->first_partition && partition - o->first_partition < o->partition_count);
 }
 
+/* What is open where the range begins was called before. */
+static void mark_until_range(const ttape_report *report, uint8_t *marks)
+{
+    const ttape_reader *r = report->decoder->reader;
+    for (uint32_t p = 0; report->plan.by_site && p < r->partition_count; p++)
+        if (!report->plan.has_range || r->partitions[p].resolution_ns == 0 ||
+            first_ns_of(&r->partitions[p]) < report->plan.to_ns)
+            marks[p] = 1;
+}
+
 /* Numbers of the partitions to look at, in file order: *count of them in `out`. */
 static ttape_status choose_partitions(const ttape_report *report, uint32_t *out, uint32_t *count,
                                       ttape_error *err)
@@ -90,6 +101,7 @@ static ttape_status choose_partitions(const ttape_report *report, uint32_t *out,
     for (uint32_t s = 0; s < d->reader->indexed_streams; s++)
         if (report->plan.streams == NULL || report->plan.streams[s] != 0)
             mark_stream(report, s, marks);
+    mark_until_range(report, marks);
     *count = 0;
     for (uint32_t p = 0; p < d->reader->partition_count; p++)
         if (ttp_report_takes(report, p) && (marks[p] != 0 || d->reader->partitions[p].damaged))
@@ -399,6 +411,47 @@ static ttape_status open_and_work(struct work *work, const uint32_t *partitions,
     return status;
 }
 
+/* A partition whose bytes are damaged is left out; its streams go on behind it. */
+static ttape_status add_in_order(struct work *work, uint32_t partition, ttape_error *err)
+{
+    struct ttp_trace_decoder *d = work->report->decoder;
+    struct ttp_loaded *p = NULL;
+    ttape_error problem = {0};
+    ttape_status status = ttp_loaded_get(d, partition, TTP_STAGE_VALUES, &p, &problem);
+    if (status == TTAPE_OK && d->reader->partitions[partition].damaged)
+        status = ttp_fail(&problem, TTAPE_E_CORRUPT, "", p->payload_offset,
+                          "partition could not be read when the file was opened");
+    if (status >= TTAPE_E_TRUNCATED && work->report->options.damage != NULL)
+        return leave_out(work, partition, &problem);
+    if (status != TTAPE_OK) {
+        if (err != NULL)
+            *err = problem;
+        return status;
+    }
+    return fit_of(&work->report->plan, d->reader, p).selected == 0 ? TTAPE_OK
+                                                                   : add_events(work, 0, d, p, err);
+}
+
+/* By place of call: what is open in a partition was called in one before. */
+static ttape_status work_in_order(ttape_report *report, const uint32_t *partitions, uint32_t count,
+                                  ttape_error *err)
+{
+    struct report_worker worker = {0};
+    struct work work = {.report = report, .workers = &worker};
+    TTP_TRY(open_rows(report, &report->rows, &report->memory, err));
+    TTP_TRY(open_workers(&work, 1, err));
+    ttape_status status = TTAPE_OK;
+    for (uint32_t i = 0; status == TTAPE_OK && i < count; i++) {
+        status = ttp_ask_watch(report->decoder->watch, i, count, err);
+        if (status == TTAPE_OK)
+            status = add_in_order(&work, partitions[i], err);
+    }
+    if (status == TTAPE_OK)
+        status = merge_workers(&work, 1, err);
+    ttp_account_close(worker.account);
+    return status;
+}
+
 /* Overviews first: partitions that they cover are no work, but for those in which a stream ends.
  * `left` has room for all partitions. */
 static ttape_status work_on_left(struct work *work, const uint32_t *partitions, uint32_t count,
@@ -447,6 +500,8 @@ static uint32_t jobs_for(const ttape_report *report, uint32_t count)
 static ttape_status work_on(ttape_report *report, const uint32_t *partitions, uint32_t count,
                             ttape_error *err)
 {
+    if (report->plan.by_site)
+        return work_in_order(report, partitions, count, err);
     uint32_t jobs = jobs_for(report, count);
     const ttape_report_info before = report->info;
     struct work work = {.report = report};

@@ -202,7 +202,7 @@ static void put_full_name(struct ttape_view *view, uint32_t site, const char *na
 static bool has_calls(ttape_site_kind kind)
 {
     return kind != TTAPE_SITE_BLOCK && kind != TTAPE_SITE_BRANCH && kind != TTAPE_SITE_FRAME &&
-           kind != TTAPE_SITE_TARGET;
+           kind != TTAPE_SITE_TARGET && kind != TTAPE_SITE_CALL;
 }
 
 /* What is cut is cut by ttp_view_string: the buffer has one byte more than it shows. */

@@ -5,7 +5,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const site_kinds[] = {"function", "block", "branch", "syscall",
-                                         "marker",   "frame", "target"};
+                                         "marker",   "frame", "target", "call-site"};
 
 static const char *const event_kinds[TTAPE_EVENT_KIND_COUNT] = {
     [TTAPE_EVENT_ENTER] = "enter",

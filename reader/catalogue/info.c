@@ -159,6 +159,11 @@ ttape_status ttape_reader_get_target(const ttape_reader *r, uint32_t site, uint6
     return found != TTAPE_NONE ? TTAPE_OK : TTAPE_E_NOT_FOUND;
 }
 
+uint32_t ttape_reader_find_target(const ttape_reader *r, uint32_t site, uint64_t address)
+{
+    return ttp_targets_find(&r->definitions, site, address);
+}
+
 uint32_t ttape_reader_path_count(const ttape_reader *r) { return r->definitions.path_count; }
 
 ttape_status ttape_reader_get_module(const ttape_reader *r, uint32_t module, ttape_module *out)

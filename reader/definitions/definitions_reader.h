@@ -116,7 +116,7 @@ struct ttp_definition_tables {
     struct ttp_value_names *value_names;
     const ttape_site_values **site_values; /* by site, NULL: none; of the first sites */
     uint32_t site_values_count, site_values_capacity;
-    uint32_t *targets; /* sites that pointers point to, by address (targets_reader.c) */
+    uint32_t *targets; /* a hash table of what pointers point to (targets_reader.c) */
     uint32_t target_count, target_capacity;
     struct ttp_placeholders *placeholders; /* NULL but while a damaged file is recovered */
 };

@@ -31,12 +31,12 @@ static inline uint64_t ttp_site_offset(const struct ttp_definition_tables *d,
     return s->address - ttp_site_module(d, s)->start;
 }
 
-/* Blocks, branches, frames and targets of pointers have names of functions, and may be told of
- * before these: where the function has a site of that name, that one stands for them. */
+/* Blocks, branches, frames, targets of pointers and call sites have names of functions, and may be
+ * told of before these: where the function has a site of that name, that one stands for them. */
 static inline bool ttp_kind_borrows_name(uint32_t kind)
 {
     return kind == TTAPE_SITE_BLOCK || kind == TTAPE_SITE_BRANCH || kind == TTAPE_SITE_FRAME ||
-           kind == TTAPE_SITE_TARGET;
+           kind == TTAPE_SITE_TARGET || kind == TTAPE_SITE_CALL;
 }
 
 /* By their paths. */

@@ -1,33 +1,66 @@
-/* Targets are few: a list of them is kept in order. */
+/* A hash table of the targets of a file: of a large program's calls there are many. */
 #include "reader/definitions/targets_reader.h"
 
 #include <string.h>
 
-#include "base/ordered.h"
 #include "format/base/fail.h"
+#include "format/base/secret_hash.h"
 #include "reader/definitions/site_words.h"
 
-#define TARGETS_MOST 16384u /* of a file; what more there are have no names */
+#define TARGETS_MOST (1u << 20) /* of a file; what more there are have no names */
+#define SPACES_MOST  1024u      /* that have one of the same address; the same */
+#define SLOTS_FIRST  64u
 
-static uint32_t first_from(const struct ttp_definition_tables *d, uint64_t address)
+static bool is_target(const struct ttp_read_site *site)
 {
-    struct ttp_bisect s = {.end = d->target_count};
-    while (ttp_bisect_next(&s))
-        ttp_bisect_turn(&s, d->sites[d->targets[s.middle]].address < address);
-    return (uint32_t)s.first;
+    return site->kind == TTAPE_SITE_TARGET || site->kind == TTAPE_SITE_CALL;
+}
+
+static uint32_t first_slot(const struct ttp_definition_tables *d, uint64_t address)
+{
+    return (uint32_t)ttp_secret_hash(address, d->memory->hash_key | 1) & (d->target_capacity - 1);
+}
+
+/* Slots have the number of a site, and one; 0: nothing. */
+static void put_site(struct ttp_definition_tables *d, uint32_t site)
+{
+    uint32_t at = first_slot(d, d->sites[site].address), same = 0;
+    while (d->targets[at] != 0 && same < SPACES_MOST) {
+        same += d->sites[d->targets[at] - 1].address == d->sites[site].address;
+        at = (at + 1) & (d->target_capacity - 1);
+    }
+    if (d->targets[at] != 0)
+        return;
+    d->targets[at] = site + 1;
+    d->target_count++;
+}
+
+static ttape_status grow(struct ttp_definition_tables *d, ttape_error *err)
+{
+    uint32_t *before = d->targets, before_capacity = d->target_capacity;
+    uint32_t capacity = before_capacity != 0 ? 2 * before_capacity : SLOTS_FIRST;
+    uint32_t *slots = ttp_memory_take(d->memory, capacity, sizeof *slots, err);
+    if (slots == NULL)
+        return d->memory->status;
+    memset(slots, 0, capacity * sizeof *slots);
+    d->targets = slots;
+    d->target_capacity = capacity;
+    d->target_count = 0;
+    for (uint32_t i = 0; i < before_capacity; i++)
+        if (before[i] != 0)
+            put_site(d, before[i] - 1);
+    ttp_memory_give(d->memory, before, before_capacity, sizeof *before);
+    return TTAPE_OK;
 }
 
 ttape_status ttp_targets_add(struct ttp_definition_tables *d, uint32_t first, ttape_error *err)
 {
     for (uint32_t site = first; site < d->site_count; site++) {
-        if (d->sites[site].kind != TTAPE_SITE_TARGET || d->target_count == TARGETS_MOST)
+        if (!is_target(&d->sites[site]) || d->target_count == TARGETS_MOST)
             continue;
-        TTP_TRY(ttp_memory_reserve(d->memory, &d->targets, &d->target_capacity,
-                                   d->target_count + 1ull, sizeof *d->targets, err));
-        uint32_t at = first_from(d, d->sites[site].address);
-        memmove(d->targets + at + 1, d->targets + at, (d->target_count - at) * sizeof *d->targets);
-        d->targets[at] = site;
-        d->target_count++;
+        if (2 * (d->target_count + 1) > d->target_capacity)
+            TTP_TRY(grow(d, err));
+        put_site(d, site);
     }
     return TTAPE_OK;
 }
@@ -43,13 +76,14 @@ static bool is_of_one_space(const struct ttp_definition_tables *d, const struct 
 
 uint32_t ttp_targets_find(const struct ttp_definition_tables *d, uint32_t site, uint64_t address)
 {
-    uint32_t at = first_from(d, address);
-    for (; site < d->site_count && at < d->target_count; at++) {
-        const struct ttp_read_site *target = &d->sites[d->targets[at]];
-        if (target->address != address)
-            return TTAPE_NONE;
-        if (is_of_one_space(d, &d->sites[site], target))
-            return d->targets[at];
+    if (site >= d->site_count || d->target_count == 0)
+        return TTAPE_NONE;
+    for (uint32_t at = first_slot(d, address); d->targets[at] != 0;
+         at = (at + 1) & (d->target_capacity - 1)) {
+        uint32_t found = d->targets[at] - 1;
+        if (d->sites[found].address == address &&
+            is_of_one_space(d, &d->sites[site], &d->sites[found]))
+            return found;
     }
     return TTAPE_NONE;
 }

@@ -1,4 +1,4 @@
-/* What pointers among values point to (F-SIT-13), by address. */
+/* What pointers among values point to (F-SIT-13), and call sites (F-SIT-14), by address. */
 #ifndef TTP_READER_TARGETS_READER_H
 #define TTP_READER_TARGETS_READER_H
 

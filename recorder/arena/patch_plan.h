@@ -21,10 +21,11 @@
 #include <tracetape/types.h>
 
 #include "recorder/arena/plan.h"
+#include "recorder/arena/record.h"
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       15u
+#define TTP_PATCH_VERSION       16u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -262,6 +263,7 @@ enum ttp_value_at {
     TTP_AT_STACK = 16,        /* so many words above the return address's word and one */
     TTP_AT_STACK_WORDS = 112, /* behind that: the address of such a word */
     TTP_AT_COUNTER = 240,     /* enum ttp_value_counter, as the thread asks the kernel */
+    TTP_AT_CALL_SITE = 254,   /* the return address, less 1: TTP_VALUE_CALL_SITE */
     TTP_AT_VARIABLE = 255     /* memory of the module, at ttp_value_variable */
 };
 enum ttp_value_counter {
@@ -317,8 +319,8 @@ static inline bool ttp_value_places_read(const struct ttp_value_place *places, u
 {
     bool reads = count > TTP_VALUES_FEW;
     for (uint32_t i = 0; i < count; i++)
-        reads |=
-            places[i].base != 0 || places[i].type > TTAPE_VALUE_FLOAT || places[i].size_bytes > 8;
+        reads |= places[i].base != 0 || places[i].size_bytes > 8 ||
+                 (places[i].type > TTAPE_VALUE_FLOAT && places[i].type != TTP_VALUE_CALL_SITE);
     return reads;
 }
 

@@ -108,6 +108,9 @@ enum ttp_message {
     TTP_MESSAGE_WAITED = 10      /* the thread waited for the recorder meanwhile */
 };
 
+/* Beside the types of the file: a pointer, where the call was made, less 1 (recording.md, 9). */
+#define TTP_VALUE_CALL_SITE 8u
+
 #define TTP_PATH_CUT         1u /* flags of a PATH: frames further out are not known, */
 #define TTP_PATH_APPLICATION 2u /* others than the application's are left out */
 

@@ -235,16 +235,14 @@ static void begin_last(struct ttp_encode *e, struct ttp_thread *thread, const tt
 
 /* Conditions may be about names of what pointers point to: a pointer that cannot be named has none
  * there either. */
-static void name_pointers(struct ttp_encode *e, struct ttp_thread *thread,
-                          const ttape_value *values, uint32_t count)
+static void name_pointers(struct ttp_encode *e, struct ttp_thread *thread, ttape_value *values,
+                          uint32_t count)
 {
     ttape_error err;
-    for (uint32_t i = 0; e->judging.asks_words && e->options.name_values != NULL && i < count; i++)
-        if (values[i].type == TTAPE_VALUE_POINTER && values[i].number != 0)
-            (void)ttp_target_name(e, thread, values[i].number, &err);
+    (void)ttp_values_name(e, thread, values, count, e->judging.asks_words, &err);
 }
 
-static void settle_last(struct ttp_encode *e, struct ttp_thread *thread, const ttape_value *values,
+static void settle_last(struct ttp_encode *e, struct ttp_thread *thread, ttape_value *values,
                         uint32_t count)
 {
     struct ttp_held *held = &thread->held;

@@ -126,6 +126,7 @@ static ttape_status index_sites(struct ttp_encode *e, struct ttp_layout *layout,
     ttp_map_free(&e->allocator, &layout->by_address);
     ttp_map_free(&e->allocator, &layout->by_frame);
     ttp_map_free(&e->allocator, &layout->by_target);
+    ttp_map_free(&e->allocator, &layout->by_call);
     for (size_t i = 0; i < layout->sites.count; i++) {
         bool is_stale = sites[i].module != TTAPE_NONE
                             ? modules[sites[i].module].is_gone
@@ -425,4 +426,5 @@ void ttp_layout_close(struct ttp_encode *e, struct ttp_layout *layout)
     ttp_map_free(&e->allocator, &layout->by_address);
     ttp_map_free(&e->allocator, &layout->by_frame);
     ttp_map_free(&e->allocator, &layout->by_target);
+    ttp_map_free(&e->allocator, &layout->by_call);
 }

@@ -40,6 +40,7 @@ static inline struct ttp_word_map *ttp_layout_map(struct ttp_layout *layout, uin
 {
     return kind == TTAPE_SITE_FRAME    ? &layout->by_frame
            : kind == TTAPE_SITE_TARGET ? &layout->by_target
+           : kind == TTAPE_SITE_CALL   ? &layout->by_call
                                        : &layout->by_address;
 }
 
@@ -100,10 +101,10 @@ ttape_status ttp_path_application(struct ttp_encode *e, struct ttp_thread *threa
  * then; TTAPE_NONE: it is in none. */
 ttape_status ttp_frame_module(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
                               uint32_t *module, ttape_error *err);
-/* Names what a pointer of the thread's points to, where it points into a module: a site of its own,
- * once. */
-ttape_status ttp_target_name(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
-                             ttape_error *err);
+/* Names what pointers among values point to, and where calls were made, which are pointers from
+ * then on. */
+ttape_status ttp_values_name(struct ttp_encode *e, struct ttp_thread *thread, ttape_value *values,
+                             uint32_t count, bool names_pointers, ttape_error *err);
 /* What that said; NULL: nothing. */
 const char *ttp_target_symbol(const struct ttp_encode *e, const struct ttp_thread *thread,
                               uint64_t address);
@@ -115,7 +116,8 @@ ttape_status ttp_sites_define_again(struct ttp_encode *e, ttape_writer *w, ttape
 /* Whether it is a place that is never entered. */
 static inline bool ttp_site_is_passive(const struct ttp_site_seen *seen)
 {
-    return seen->kind == TTAPE_SITE_FRAME || seen->kind == TTAPE_SITE_TARGET;
+    return seen->kind == TTAPE_SITE_FRAME || seen->kind == TTAPE_SITE_TARGET ||
+           seen->kind == TTAPE_SITE_CALL;
 }
 
 /* Whether its calls are times in which a thread waited for the recorder. */

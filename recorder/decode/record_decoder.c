@@ -282,7 +282,9 @@ uint32_t ttp_decode_values(struct ttp_encode *e, const uint8_t *at, const uint8_
     while (at < end && e->values.count < VALUES_MAX) {
         ttape_value value = {.type = *at++};
         bool has_bytes = value.type == TTAPE_VALUE_BYTES || value.type == TTAPE_VALUE_STRING;
-        if (value.type > TTAPE_VALUE_NULL || end - at < (has_bytes ? 4 : 8))
+        bool is_known =
+            value.type <= TTAPE_VALUE_NULL || value.type == (ttape_value_type)TTP_VALUE_CALL_SITE;
+        if (!is_known || end - at < (has_bytes ? 4 : 8))
             break;
         if (has_bytes) {
             uint32_t size = ttp_load32(at);
@@ -303,16 +305,6 @@ uint32_t ttp_decode_values(struct ttp_encode *e, const uint8_t *at, const uint8_
     return (uint32_t)e->values.count;
 }
 
-/* Only values with names have targets: system calls show their own as the kernel takes them. */
-static ttape_status name_targets(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
-{
-    const ttape_value *values = e->values.data;
-    for (size_t i = 0; e->options.name_values != NULL && i < e->values.count; i++)
-        if (values[i].type == TTAPE_VALUE_POINTER && values[i].number != 0)
-            TTP_TRY(ttp_target_name(e, thread, values[i].number, err));
-    return TTAPE_OK;
-}
-
 ttape_status ttp_decode_attach(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *at,
                                const uint8_t *end, ttape_error *err)
 {
@@ -324,7 +316,7 @@ ttape_status ttp_decode_attach(struct ttp_encode *e, struct ttp_thread *thread, 
     ttape_writer *writer = ttp_output_of(e, thread)->writer;
     if (!ttp_stream_takes_values(writer, thread->stream))
         return TTAPE_OK;
-    TTP_TRY(name_targets(e, thread, err));
+    TTP_TRY(ttp_values_name(e, thread, e->values.data, count, true, err));
     return ttape_writer_attach(writer, thread->stream, e->values.data, count, err);
 }
 

@@ -7,7 +7,8 @@
 
 #include "recorder/arena/record.h"
 
-#define TARGETS_MOST 4096u /* of an address space */
+#define TARGETS_MOST    4096u      /* of an address space */
+#define CALL_SITES_MOST (1u << 20) /* the same of places of calls */
 
 static ttape_status note_place(struct ttp_encode *e, struct ttp_growing *list, uint32_t layout,
                                uint32_t index, ttape_error *err)
@@ -331,27 +332,48 @@ ttape_status ttp_block_site_of(struct ttp_encode *e, struct ttp_thread *thread, 
     return define_one(e, thread, *index, err);
 }
 
-ttape_status ttp_target_name(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
-                             ttape_error *err)
+/* Names what a pointer points to, where that lies in a module: a site of its own, once. A call site
+ * is one whether it has a name or not. */
+static ttape_status name_target(struct ttp_encode *e, struct ttp_thread *thread, uint32_t kind,
+                                uint64_t address, ttape_error *err)
 {
-    const struct ttp_layout *layout = layout_now(e, thread);
-    uint32_t index = ttp_map_find(&layout->by_target, address);
+    struct ttp_layout *layout = layout_now(e, thread);
+    const struct ttp_word_map *known = ttp_layout_map(layout, kind);
+    uint32_t index = ttp_map_find(known, address);
     if (index == TTAPE_NONE) {
-        if (layout->by_target.count == TARGETS_MOST ||
+        if (known->count == (kind == TTAPE_SITE_CALL ? CALL_SITES_MOST : TARGETS_MOST) ||
             ttp_module_find(layout, address) == TTAPE_NONE)
             return TTAPE_OK;
-        TTP_TRY(find_or_add(e, thread, TTAPE_SITE_TARGET, address, &index, err));
+        TTP_TRY(find_or_add(e, thread, kind, address, &index, err));
     }
     const struct ttp_site_seen *seen = seen_at(e, thread, index);
-    bool is_asked = seen->id != TTAPE_NONE || seen->symbol != NULL; /* or shared, or without one */
+    bool is_asked = seen->id != TTAPE_NONE || (kind == TTAPE_SITE_TARGET && seen->symbol != NULL &&
+                                               *seen->symbol == '\0'); /* it has no name */
     return is_asked ? TTAPE_OK : define_one(e, thread, index, err);
+}
+
+/* Only values with names have targets: system calls show their own as the kernel takes them. */
+ttape_status ttp_values_name(struct ttp_encode *e, struct ttp_thread *thread, ttape_value *values,
+                             uint32_t count, bool names_pointers, ttape_error *err)
+{
+    bool has_names = names_pointers && e->options.name_values != NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_call = values[i].type == (ttape_value_type)TTP_VALUE_CALL_SITE;
+        values[i].type = is_call ? TTAPE_VALUE_POINTER : values[i].type;
+        if (values[i].number != 0 &&
+            (is_call || (has_names && values[i].type == TTAPE_VALUE_POINTER)))
+            TTP_TRY(name_target(e, thread, is_call ? TTAPE_SITE_CALL : TTAPE_SITE_TARGET,
+                                values[i].number, err));
+    }
+    return TTAPE_OK;
 }
 
 const char *ttp_target_symbol(const struct ttp_encode *e, const struct ttp_thread *thread,
                               uint64_t address)
 {
     const struct ttp_layout *layout = layout_now(e, thread);
-    uint32_t index = ttp_map_find(&layout->by_target, address);
+    uint32_t index = ttp_map_find(&layout->by_call, address);
+    index = index == TTAPE_NONE ? ttp_map_find(&layout->by_target, address) : index;
     if (index == TTAPE_NONE)
         return NULL;
     const struct ttp_site_seen *seen = seen_at(e, thread, index);

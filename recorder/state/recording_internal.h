@@ -177,7 +177,7 @@ struct ttp_layout {
     struct ttp_growing modules; /* struct ttp_module_seen */
     struct ttp_growing sites;   /* struct ttp_site_seen */
     struct ttp_growing frames;  /* uint64_t: return addresses of the paths of sites */
-    struct ttp_word_map by_address, by_frame, by_target;
+    struct ttp_word_map by_address, by_frame, by_target, by_call;
     struct ttp_output *output;
 };
 

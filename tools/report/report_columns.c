@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/command/tool.h"
+#include "tools/values/call_site.h"
 
 #define PATH_MOST 4096u
 
@@ -30,6 +31,7 @@ const struct tool_report_title tool_report_titles[TOOL_REPORT_COLUMNS] = {
     [HOST] = {"host", "HOST", .is_text = true, .rank = 1},
     [TRACE] = {"trace", "TRACE", .is_text = true, .rank = 2},
     [CALLER] = {"caller", "CALLER", .is_text = true},
+    [FROM] = {"from", "FROM", .is_text = true},
     [CALL] = {"call", "CALL", .is_text = true},
     [SELF_MEAN] = {"self-mean", "SELF MEAN", .is_time = true, .rank = 0},
     [SELF_MIN] = {"self-min", "SELF MIN", .is_time = true, .rank = 0},
@@ -67,6 +69,7 @@ static bool has_column(const struct tool_report *view, enum tool_report_column i
     case HOST:
     case TRACE: return thread && is_one && view->rollup != NULL;
     case CALLER: return view->by == TTAPE_REPORT_BY_CALL;
+    case FROM: return view->by == TTAPE_REPORT_BY_SITE;
     case CALL: return view->has_ids;
     case MODULE:
     case SOURCE: return view->rollup == NULL && !thread;
@@ -143,6 +146,14 @@ int tool_report_columns(const struct tool_report *view,
             (id < SELF_MEAN || id == NAME || tool_report_is_sorted_by(view, id)))
             ids[(*count)++] = id;
     return TOOL_OK;
+}
+
+void tool_report_from(const struct tool_report *view, uint32_t place, struct tool_output *text)
+{
+    if (place == TTAPE_NONE)
+        tool_output_text(text, "(not recorded)");
+    else
+        tool_put_call_site(text, view->reader, place);
 }
 
 size_t tool_report_origin(const struct tool_report *view, const ttape_report_row *row,

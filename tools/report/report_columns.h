@@ -26,6 +26,7 @@ enum tool_report_column {
     HOST,
     TRACE,
     CALLER,
+    FROM,
     CALL,
     SELF_MEAN, /* from here on: where they are asked for */
     SELF_MIN,
@@ -53,6 +54,9 @@ int tool_report_columns(const struct tool_report *view,
 bool tool_report_is_sorted_by(const struct tool_report *view, enum tool_report_column id);
 /* Whether all of a text are names of columns; what is none was said. */
 bool tool_report_are_columns(const char *text);
+
+/* Where calls were made, of rows by site. */
+void tool_report_from(const struct tool_report *view, uint32_t place, struct tool_output *text);
 
 /* The module's path, or the source file and line; its size. */
 #define TOOL_REPORT_ORIGIN_BYTES 4128u

@@ -2,6 +2,7 @@
  * nanoseconds; what is not known is empty. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/command/tool.h"
@@ -74,6 +75,17 @@ static void put_caller(struct tool_report *view, struct tool_output *out, uint32
         put_text(out, tool_site_name(&view->names, caller));
 }
 
+static void put_from(const struct tool_report *view, struct tool_output *out, uint32_t place)
+{
+    struct tool_output text;
+    if (place == TTAPE_NONE)
+        return;
+    tool_output_open(&text, -1);
+    tool_report_from(view, place, &text);
+    tool_output_csv(out, (ttape_string){text.data, text.size_bytes});
+    free(text.data);
+}
+
 static void put_cell(struct tool_report *view, struct tool_output *out,
                      const struct tool_report_row *shown, enum tool_report_column id)
 {
@@ -105,6 +117,7 @@ static void put_cell(struct tool_report *view, struct tool_output *out,
     case TID: put_id(view, out, row, id); break;
     case HOST: tool_output_csv(out, shown->function->module_path); break; /* R-FUN-05 */
     case TRACE: tool_output_csv(out, shown->function->file); break;
+    case FROM: put_from(view, out, row->caller); break;
     case CALLER: put_caller(view, out, row->caller); break;
     case CALL: put_text(out, shown->id); break;
     case ROLE: put_text(out, tool_role_names[shown->role]); break;

@@ -1,11 +1,13 @@
 /* A report for programs: one object, its rows in the order of the table. Times are nanoseconds;
  * null: not known. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/calls/losses.h"
 #include "tools/io/json.h"
 #include "tools/report/report_view.h"
+#include "tools/values/call_site.h"
 
 struct printing {
     struct tool_report *view;
@@ -139,18 +141,43 @@ static void put_subject_of_many(struct printing *print, const struct tool_report
     put_wide(&print->json, "span_ns", row->row.span_ns, &row->wide->span_ns);
 }
 
+/* Where the calls were made: as the table has it, and apart. */
+static void put_from(struct printing *print, uint32_t place)
+{
+    struct tool_json *json = &print->json;
+    struct tool_output text;
+    ttape_site site = {0};
+    char address[24];
+    if (ttape_reader_get_site(print->view->reader, place, &site) != TTAPE_OK) {
+        tool_json_null(json, "from");
+        return;
+    }
+    tool_output_open(&text, -1);
+    tool_put_call_site(&text, print->view->reader, place);
+    tool_json_string(json, "from", (ttape_string){text.data, text.size_bytes});
+    free(text.data);
+    tool_json_string_if(json, "from_symbol", site.symbol);
+    tool_json_string_if(json, "from_file", site.file);
+    tool_json_number_if(json, "from_line", site.line > 0, site.line);
+    char *end = tool_put_hex(tool_put_bytes(address, "0x", 2), site.address);
+    tool_json_string(json, "from_address", (ttape_string){address, (size_t)(end - address)});
+}
+
 /* The names of functions are given as they are, the others as the table has them. */
 static void put_subject(struct printing *print, const struct tool_report_row *row)
 {
     ttape_report_by by = print->view->by;
     if (row->role != TOOL_ROLE_NONE)
         tool_json_text(&print->json, "role", tool_role_names[row->role]);
-    if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_NAME || by == TTAPE_REPORT_BY_CALL)
+    if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_NAME ||
+        by == TTAPE_REPORT_BY_CALL || by == TTAPE_REPORT_BY_SITE)
         put_site(print, "name", row->row.site);
     else
         tool_json_text(&print->json, "name", tool_report_name(print->view, row));
     if (by == TTAPE_REPORT_BY_CALL)
         put_site(print, "caller", row->row.caller);
+    if (by == TTAPE_REPORT_BY_SITE)
+        put_from(print, row->row.caller);
 }
 
 static void put_decoded(struct printing *print, const struct tool_report_row *row)
@@ -254,7 +281,8 @@ static void put_row(struct printing *print, const struct tool_report_row *row)
         put_thread(print, row);
     else if (row->function != NULL)
         put_function(print, row);
-    else if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_CALL)
+    else if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_CALL ||
+             by == TTAPE_REPORT_BY_SITE)
         put_place(print, &row->row);
     if (row->longest_count > 0)
         put_longest(print, row);

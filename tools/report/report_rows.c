@@ -14,7 +14,7 @@ const double tool_percentiles[TOOL_PERCENTILES] = {0.5, 0.9, 0.95, 0.99};
 const char *const tool_percentile_names[TOOL_PERCENTILES] = {"p50", "p90", "p95", "p99"};
 const char *const tool_role_names[] = {NULL, "caller", "function", "callee"};
 const char *const tool_report_by_names[TTAPE_REPORT_BY_COUNT] = {
-    "function", "name", "module", "file", "thread", "process", "call", "group"};
+    "function", "name", "module", "file", "thread", "process", "call", "group", "site"};
 const char *const tool_report_many_names[TOOL_MANY_BUILD + 1] = {"", "trace", "host", "build"};
 
 static void add_histogram(struct tool_report *view, const ttape_report *report, uint32_t number,
@@ -145,7 +145,7 @@ static bool is_wanted(struct tool_report *view, const struct tool_report_row *ro
                       const regex_t *regex)
 {
     if (view->by == TTAPE_REPORT_BY_FUNCTION || view->by == TTAPE_REPORT_BY_NAME ||
-        view->by == TTAPE_REPORT_BY_CALL)
+        view->by == TTAPE_REPORT_BY_CALL || view->by == TTAPE_REPORT_BY_SITE)
         return tool_site_matches(&view->names, row->row.site, regex);
     return regexec(regex, tool_report_name(view, row), 0, NULL, 0) == 0;
 }

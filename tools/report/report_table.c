@@ -1,5 +1,6 @@
 /* A report for people: a line that says what it is of, and a table. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ struct printing {
 static const char *subject_of(const struct tool_report *view)
 {
     static const char *const subjects[TTAPE_REPORT_BY_COUNT] = {
-        "FUNCTION", "FUNCTION", "MODULE", "FILE", "THREAD", "PROCESS", "FUNCTION", "FUNCTIONS"};
+        "FUNCTION", "FUNCTION", "MODULE",    "FILE",    "THREAD",
+        "PROCESS",  "FUNCTION", "FUNCTIONS", "FUNCTION"};
     static const char *const others[] = {"", "TRACE", "HOST", "BUILD"};
     return view->many != TOOL_MANY_NONE ? others[view->many] : subjects[view->by];
 }
@@ -45,10 +47,11 @@ static int choose_columns(struct printing *print)
         /* It is there, however narrow it gets. */
         bool is_asked =
             print->view->columns != NULL || tool_report_is_sorted_by(print->view, print->ids[i]);
+        bool is_place = print->ids[i] == CALLER || print->ids[i] == FROM;
         print->columns[i] = (struct tool_column){.title = title->title,
                                                  .is_text = title->is_text,
                                                  .rank = is_asked ? 0 : title->rank,
-                                                 .cut = print->ids[i] == CALLER ? LEAST_NAME : 0,
+                                                 .cut = is_place ? LEAST_NAME : 0,
                                                  .gives_way = print->ids[i] == NAME};
         if (print->ids[i] != NAME)
             continue;
@@ -200,6 +203,16 @@ static const char *caller_name(struct printing *print, uint32_t caller)
     return caller == TTAPE_REPORT_SIGNAL ? "(signal)" : tool_site_name(&print->view->names, caller);
 }
 
+static void put_from(struct printing *print, uint32_t place)
+{
+    struct tool_output text;
+    tool_output_open(&text, -1);
+    tool_report_from(print->view, place, &text);
+    tool_table_bytes(&print->table, place == TTAPE_NONE ? TOOL_FAINT : TOOL_PLAIN, text.data,
+                     text.size_bytes);
+    free(text.data);
+}
+
 static void put_name(struct printing *print, const struct tool_report_row *row)
 {
     struct tool_table *table = &print->table;
@@ -283,6 +296,7 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     case HOST: put_short(table, shown->function->module_path); break; /* R-FUN-05 */
     case TRACE: put_short(table, shown->function->file); break;
     case CALLER: tool_table_text(table, TOOL_PLAIN, caller_name(print, row->caller)); break;
+    case FROM: put_from(print, row->caller); break;
     case CALL: put_call(table, shown); break;
     case SELF_MEAN: put_self_mean(print, row); break;
     case SELF_MIN: put_duration(print, shown, row->self_min_ns); break;

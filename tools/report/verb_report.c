@@ -27,8 +27,8 @@ static bool add_word(const char *text, void *into)
 }
 
 static const struct tool_option table[] = {
-    {"by", 'b', "WHAT", "name, module, file, thread, process, call, trace, host or build", NULL,
-     TOOL_AT(by)},
+    {"by", 'b', "WHAT", "name, module, file, thread, process, call, site, trace, host or build",
+     NULL, TOOL_AT(by)},
     {"across", 0, "WHAT", "builds (default): one function of a name; none: one of each build", NULL,
      TOOL_AT(across)},
     {"rollup", 0, "FILE", "write the sums to FILE, to be added up with others", NULL,
@@ -179,8 +179,8 @@ static int parse_by(struct options *options)
             return TOOL_OK;
         }
     }
-    for (uint32_t i = 0; i < TTAPE_REPORT_BY_GROUP; i++) {
-        if (strcmp(options->by, tool_report_by_names[i]) == 0) {
+    for (uint32_t i = 0; i < TTAPE_REPORT_BY_COUNT; i++) {
+        if (i != TTAPE_REPORT_BY_GROUP && strcmp(options->by, tool_report_by_names[i]) == 0) {
             options->row_kind = i;
             return TOOL_OK;
         }

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 
 #define TEXT_BLOCK_BYTES (1u << 20)
 #define JOBS_MAX         64u
+#define NAME_BYTES       4096u
 #define TEXT_BYTES_MAX   (512ull << 20) /* of all names: many symbols can share a long one */
 
 /* A module of the trace, on its way to the number of its file. */
@@ -33,7 +35,7 @@ struct wanted_site {
     uint64_t offset; /* from the module's start, or the address where that is not known */
     uint32_t file;
     uint32_t named; /* index */
-    bool has_start, is_function;
+    bool has_start, is_function, is_call;
 };
 
 /* One file of the trace's modules, and what came of it. */
@@ -164,6 +166,7 @@ static void want_site(struct tool_symbolizing *work, const struct module_key *ke
                              .file = key->file,
                              .named = (uint32_t)work->count,
                              .has_start = has_start,
+                             .is_call = site->kind == TTAPE_SITE_CALL,
                              .is_function = site->kind == TTAPE_SITE_FUNCTION};
     work->count++;
 }
@@ -220,6 +223,20 @@ static bool make_query(const struct symbol_job *job, const struct wanted_site *w
     return head != NULL && tool_elf_address_in_module(head, 0, wanted->offset, &query->elf_address);
 }
 
+/* Where a call was made is so far into its function (F-SIT-14). */
+static ttape_string keep_name(struct symbol_job *job, size_t number,
+                              const struct tool_symbol *found)
+{
+    char name[NAME_BYTES + 24];
+    uint64_t behind = job->queries[number].elf_address - found->start;
+    bool is_call = job->work->wanted[job->asked[number]].is_call;
+    if (!is_call || behind == 0 || found->name.size_bytes > NAME_BYTES)
+        return keep_text(job, found->name);
+    int size = snprintf(name, sizeof(name), "%.*s+%" PRIu64, (int)found->name.size_bytes,
+                        found->name.data, behind);
+    return keep_text(job, (ttape_string){name, (size_t)size});
+}
+
 static void take_answer(void *context, size_t number, const struct tool_symbol *found)
 {
     struct symbol_job *job = context;
@@ -227,7 +244,7 @@ static void take_answer(void *context, size_t number, const struct tool_symbol *
     if (found->name.size_bytes == 0 ||
         atomic_fetch_add(&job->work->text_bytes, found->name.size_bytes) > TEXT_BYTES_MAX)
         return;
-    named->symbol = keep_text(job, found->name);
+    named->symbol = keep_name(job, number, found);
     named->line = found->line;
     if (found->file.size_bytes > 0) {
         if (job->last_file.data == NULL || compare_strings(job->last_file, found->file) != 0)

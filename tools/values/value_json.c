@@ -91,7 +91,8 @@ static void put_parts(const struct target *to, const char *key, struct tool_valu
     static const char *const ends[] = {"_names", "_types", "_constants"};
     struct tool_output words;
     char text[32];
-    if (count == 0 || (names.names == NULL && names.words[0] == '\0'))
+    if (count == 0 ||
+        (names.names == NULL && names.words[0] == '\0' && names.call_site == TTAPE_NONE))
         return;
     tool_output_open(&words, -1);
     for (enum part part = NAMES; part <= CONSTANTS; part++) {
@@ -117,12 +118,12 @@ void tool_json_values(struct tool_json *json, const char *key, const ttape_reade
     tool_json_end(json, ']');
     free(words.data);
     put_parts(&(struct target){.json = json}, key,
-              tool_find_value_names(reader, site, is_exit, count), values, count);
+              tool_names_of_values(reader, site, is_exit, values, count), values, count);
 }
 
 void tool_line_value_names(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                            bool is_exit, const ttape_value *values, uint32_t count)
 {
     put_parts(&(struct target){.out = out}, "value",
-              tool_find_value_names(reader, site, is_exit, count), values, count);
+              tool_names_of_values(reader, site, is_exit, values, count), values, count);
 }

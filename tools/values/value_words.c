@@ -7,6 +7,7 @@
 #include "tools/io/dump_values.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
+#include "tools/values/call_site.h"
 #include "tools/values/parameter_names.h"
 #include "tools/values/value_parts.h"
 #include "tools/values/value_words.h"
@@ -47,15 +48,16 @@ static void name_branch(struct tool_value_names *found, const ttape_reader *read
     found->words = value_count == 2 ? "branch blocks" : "branch branch branch branch blocks";
 }
 
-struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
-                                              bool is_exit, uint32_t value_count)
+static struct tool_value_names find_names(const ttape_reader *reader, uint32_t site, bool is_exit,
+                                          uint32_t value_count, bool has_own)
 {
-    struct tool_value_names found = {.words = "", .reader = reader, .site = site};
+    struct tool_value_names found = {
+        .words = "", .reader = reader, .site = site, .call_site = TTAPE_NONE};
     ttape_site_values values;
     ttape_site what;
     if (value_count == 0)
         return found;
-    if (ttape_reader_get_site_values(reader, site, &values) == TTAPE_OK) {
+    if (has_own && ttape_reader_get_site_values(reader, site, &values) == TTAPE_OK) {
         found.names = is_exit ? values.exit : values.enter;
         found.count = is_exit ? values.exit_count : values.enter_count;
         if (has_names(&found))
@@ -70,8 +72,37 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
     return found;
 }
 
+struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
+                                              bool is_exit, uint32_t value_count)
+{
+    return find_names(reader, site, is_exit, value_count, true);
+}
+
+static bool is_word(ttape_string text, const char *word)
+{
+    return text.size_bytes == strlen(word) && memcmp(text.data, word, text.size_bytes) == 0;
+}
+
+/* Behind what a library's function is given is where it was called: no parameter. What the file
+ * says of the function is then of other values. */
+struct tool_value_names tool_names_of_values(const ttape_reader *reader, uint32_t site,
+                                             bool is_exit, const ttape_value *values,
+                                             uint32_t count)
+{
+    struct tool_value_names names = tool_find_value_names(reader, site, is_exit, count);
+    uint32_t from = is_exit ? count : tool_call_site_index(reader, site, values, count);
+    bool is_own =
+        names.names != NULL && from < names.count && is_word(names.names[from].name, "from");
+    if (from + 1 == count && !is_own)
+        names = find_names(reader, site, is_exit, count - 1, false);
+    names.call_site = from < count ? from : TTAPE_NONE;
+    return names;
+}
+
 ttape_string tool_next_value_name(struct tool_value_names *names, uint32_t index)
 {
+    if (index == names->call_site)
+        return (ttape_string){"from", strlen("from")};
     if (names->names != NULL && *names->words == '\0')
         return index < names->count ? names->names[index].name : (ttape_string){"", 0};
     return tool_next_parameter(&names->words);
@@ -83,11 +114,6 @@ const ttape_value_name *tool_value_type(const struct tool_value_names *names, ui
 }
 
 /* ---- values ---- */
-
-static bool is_word(ttape_string text, const char *word)
-{
-    return text.size_bytes == strlen(word) && memcmp(text.data, word, text.size_bytes) == 0;
-}
 
 /* The type without what does not change how it is read. */
 static ttape_string plain_type(ttape_string type)
@@ -169,11 +195,17 @@ bool tool_put_kernel_words(struct tool_output *out, const ttape_value *value, ch
 bool tool_put_target(struct tool_output *out, const struct tool_value_names *names,
                      const ttape_value *value)
 {
-    ttape_string symbol;
+    ttape_site target;
     if (value->type != TTAPE_VALUE_POINTER ||
-        ttape_reader_get_target(names->reader, names->site, value->number, &symbol) != TTAPE_OK)
+        ttape_reader_get_site(names->reader,
+                              ttape_reader_find_target(names->reader, names->site, value->number),
+                              &target) != TTAPE_OK)
         return false;
-    put_text(out, symbol);
+    if (target.kind == TTAPE_SITE_CALL)
+        tool_put_call_site(out, names->reader,
+                           ttape_reader_find_target(names->reader, names->site, value->number));
+    else
+        put_text(out, target.symbol);
     return true;
 }
 
@@ -290,7 +322,7 @@ static void put_named(struct tool_output *out, struct tool_value_names *names,
     ttape_string name = tool_next_value_name(names, index);
     if (shows_name && name.size_bytes > 0) {
         put_text(out, name);
-        tool_output_text(out, "=");
+        tool_output_text(out, index == names->call_site ? " " : "=");
     }
     if (letter == '\0' || !tool_put_kernel_words(out, &all->values[index], letter))
         put_with_fields(out, names, all, index);
@@ -311,7 +343,7 @@ static bool find_call(const ttape_reader *reader, uint32_t number, uint32_t coun
 void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                         const ttape_value *values, uint32_t count)
 {
-    struct tool_value_names names = tool_find_value_names(reader, site, false, count);
+    struct tool_value_names names = tool_names_of_values(reader, site, false, values, count);
     struct tool_call_values call;
     if (find_call(reader, site, count, &call)) {
         call.arguments = values;

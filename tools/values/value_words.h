@@ -21,13 +21,20 @@ struct tool_value_names {
     bool is_branch;             /* of the call's blocks (branch.h), not what it returned */
     const ttape_reader *reader; /* whose site they are of */
     uint32_t site;
+    uint32_t call_site; /* which value is where the call was made; TTAPE_NONE: none, or not known */
 };
 
 /* is_exit: of the site's exit; value_count: values that the event has. */
 struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
                                               bool is_exit, uint32_t value_count);
 
-/* "(pathname="x", flags=O_RDWR)"; of a system call as strace has it, "("x", O_RDWR)" */
+/* The same, of values that are there. */
+struct tool_value_names tool_names_of_values(const ttape_reader *reader, uint32_t site,
+                                             bool is_exit, const ttape_value *values,
+                                             uint32_t count);
+
+/* "(pathname="x", flags=O_RDWR, from main.c:12)"; of a system call as strace has it, "("x",
+ * O_RDWR)" */
 void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                         const ttape_value *values, uint32_t count);
 /* " = 3", further ones by name: " = 3, line="x""; of blocks " [branch 3452.../14]"; of a system

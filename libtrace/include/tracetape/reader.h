@@ -144,6 +144,10 @@ TTAPE_API ttape_status ttape_reader_get_site_values(const ttape_reader *reader, 
  * TTAPE_E_NOT_FOUND, and "": the trace does not say. */
 TTAPE_API ttape_status ttape_reader_get_target(const ttape_reader *reader, uint32_t site,
                                                uint64_t address, ttape_string *symbol);
+/* The site that says so, which may be where a call was made (TTAPE_SITE_CALL): that has the line,
+ * too. TTAPE_NONE: there is none. */
+TTAPE_API uint32_t ttape_reader_find_target(const ttape_reader *reader, uint32_t site,
+                                            uint64_t address);
 typedef struct ttape_stream_info {
     ttape_stream stream;
     uint64_t pid;

@@ -18,6 +18,12 @@
  * what was on the stack before the later one. All are sums over intervals and events, so reports of
  * adjoining time ranges add up to that of the whole, to the nanosecond.
  *
+ * Rows by place decode events and their values, all from the file's start to the range's end, one
+ * partition after another: a call that is open where one begins was entered before. Calls that came
+ * while one from the same place was open count once in its total, those from other places in
+ * theirs: rows of one function add up to its own but for recursion. What its calls waited for the
+ * recorder stays in their idle time.
+ *
  * A report by function over whole partitions is added up from their summaries and reads no events.
  * Everything else decodes: other rows (times of several functions overlap), a part of a partition's
  * threads, the partitions that a time range cuts.
@@ -51,7 +57,8 @@ typedef enum ttape_report_by {
     TTAPE_REPORT_BY_PROCESS = 5,
     TTAPE_REPORT_BY_CALL = 6, /* caller and function: the caller is the finest call site recorded */
     TTAPE_REPORT_BY_GROUP = 7, /* sets of functions that the caller names */
-    TTAPE_REPORT_BY_COUNT = 8
+    TTAPE_REPORT_BY_SITE = 8,  /* function, and the place where it was called (F-SIT-14) */
+    TTAPE_REPORT_BY_COUNT = 9
 } ttape_report_by;
 
 /* Zero means the default everywhere. */
@@ -105,7 +112,8 @@ typedef enum ttape_idle_source {
 
 typedef struct ttape_report_row {
     uint32_t site;    /* a site of the row's; TTAPE_NONE: none (threads, processes), or unknown */
-    uint32_t caller;  /* BY_CALL: a site, TTAPE_REPORT_SIGNAL, or TTAPE_NONE (outermost frames) */
+    uint32_t caller;  /* BY_CALL: a site, TTAPE_REPORT_SIGNAL, or TTAPE_NONE (outermost frames);
+                       * BY_SITE: that of the place, or TTAPE_NONE (not recorded) */
     uint32_t module;  /* of the site (BY_MODULE: of the row), or TTAPE_NONE */
     uint32_t stream;  /* BY_THREAD */
     uint32_t process; /* BY_THREAD, BY_PROCESS */

@@ -45,8 +45,9 @@ typedef enum ttape_site_kind {
     TTAPE_SITE_BRANCH = 2,
     TTAPE_SITE_SYSCALL = 3,
     TTAPE_SITE_MARKER = 4,
-    TTAPE_SITE_FRAME = 5, /* of a path: never entered, has no events */
-    TTAPE_SITE_TARGET = 6 /* of pointers among values (F-SIT-13): the same */
+    TTAPE_SITE_FRAME = 5,  /* of a path: never entered, has no events */
+    TTAPE_SITE_TARGET = 6, /* of pointers among values (F-SIT-13): the same */
+    TTAPE_SITE_CALL = 7    /* of a call, where its caller made it (F-SIT-14): the same */
 } ttape_site_kind;
 
 /* A place in the program that can emit events, or a frame of a path. A system call that was reached

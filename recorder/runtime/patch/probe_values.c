@@ -44,6 +44,8 @@ static bool read_place(uintptr_t sp, uint32_t at, uint64_t *number)
         *number = ttp_probe_saved(sp, TTP_SAVED_XMM - (at - TTP_AT_XMM));
     else if (at >= TTP_AT_STACK && at < TTP_AT_STACK + TTP_AT_STACK_WORDS)
         return read_stack(sp, at - TTP_AT_STACK, number);
+    else if (at == TTP_AT_CALL_SITE)
+        *number = *(const uint64_t *)sp - 1;
     else if (at >= TTP_AT_COUNTER)
         return ttp_value_count(at - TTP_AT_COUNTER, number);
     else if (at >= TTP_AT_STACK + TTP_AT_STACK_WORDS)
@@ -247,7 +249,9 @@ static void take_value(struct taking *t, uint32_t i)
     set(t, i, is_pair ? TTAPE_VALUE_UNSIGNED : TTAPE_VALUE_POINTER, number);
     if (!is_there)
         return;
-    if (is_wide) {
+    if (place->type == TTP_VALUE_CALL_SITE) {
+        set(t, i, TTP_VALUE_CALL_SITE, number);
+    } else if (is_wide) {
         if (ttp_call_bytes_read(wide, number, sizeof(wide)) == sizeof(wide))
             take_wide(t, i, wide);
     } else if (place->type <= TTAPE_VALUE_FLOAT) {

@@ -47,7 +47,8 @@ static void put_file(struct tool_record_patch *patch, struct ttp_said_head *head
 void tool_record_said_put(struct tool_record_patch *patch)
 {
     struct tool_record_asked asked = {.called = &patch->called};
-    if (patch->values.hand_count == 0 || patch->symbols == NULL || patch->image == NULL)
+    bool is_any = patch->values.hand_count != 0 || tool_record_values_have_sites(&patch->values);
+    if (!is_any || patch->symbols == NULL || patch->image == NULL)
         return;
     tool_record_asked_add(&asked, patch->image);
     for (char **library = patch->own; library != NULL && *library != NULL; library++)

@@ -179,12 +179,12 @@ static size_t without_number(ttape_string name)
                                                                             : name.size_bytes;
 }
 
-/* "f", "&variable+16": pointers that no symbol has stay numbers. */
+/* "f", "&variable+16": pointers that no symbol has stay numbers. A call site has its line, too. */
 static void name_target(struct tool_record_names *names, ttape_site *site,
                         const ttape_module *module)
 {
     struct tool_symbol found;
-    struct tool_symbols_query query = {.data = true};
+    struct tool_symbols_query query = {.data = site->kind == TTAPE_SITE_TARGET};
     struct tool_symbols_module *opened = open_module(names, module);
     if (!to_query(opened, module, site->address, &query) ||
         !tool_symbols_find(names->symbols, opened, &query, &found) || found.name.size_bytes == 0 ||
@@ -199,6 +199,10 @@ static void name_target(struct tool_record_names *names, ttape_site *site,
         size += snprintf(names->target + size, sizeof(names->target) - (size_t)size, "+%" PRIu64,
                          behind);
     site->symbol = (ttape_string){names->target, (size_t)size};
+    if (site->kind == TTAPE_SITE_CALL) {
+        site->file = found.file;
+        site->line = found.line;
+    }
 }
 
 void tool_record_name(struct tool_record_names *names, ttape_site *site, const ttape_module *module)
@@ -207,7 +211,7 @@ void tool_record_name(struct tool_record_names *names, ttape_site *site, const t
     struct tool_symbols_query query = {.entry = site->kind == TTAPE_SITE_FUNCTION};
     if (module == NULL)
         return;
-    if (site->kind == TTAPE_SITE_TARGET) {
+    if (site->kind == TTAPE_SITE_TARGET || site->kind == TTAPE_SITE_CALL) {
         name_target(names, site, module);
         return;
     }

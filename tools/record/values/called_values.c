@@ -68,15 +68,17 @@ bool tool_called_values_said(const struct tool_record_values *values, const char
     struct tool_symbols_values known;
     struct tool_record_said said;
     size_t size = strlen(name);
-    if ((wanted & TOOL_VALUES_BY_HAND) == 0 || size >= sizeof out->name)
+    bool is_by_hand = (wanted & TOOL_VALUES_BY_HAND) != 0;
+    if ((!is_by_hand && (wanted & TOOL_VALUES_CALL_SITE) == 0) || size >= sizeof out->name)
         return false;
     for (uint32_t k = 0; k < values->hand_count; k++)
         if ((wanted >> (TOOL_VALUES_HAND_SHIFT + k) & 1) != 0)
             tool_record_hand_add(&hand, &values->hands[k]);
     hand.counters = hand.variable_count = 0; /* they are of functions that are patched as such */
-    find_known(name, TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED, &known);
-    if (known.given + known.returned != 0) /* then all that is known, with its names */
-        wanted |= TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED;
+    uint32_t all = TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED;
+    find_known(name, is_by_hand ? all : wanted, &known);
+    if (is_by_hand && known.given + known.returned != 0) /* all that is known, with its names */
+        wanted |= all;
     tool_record_said_make(&said, &hand, &known, wanted);
     *out = (struct ttp_said_function){.given = 0};
     memcpy(out->name, name, size);

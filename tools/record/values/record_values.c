@@ -12,7 +12,8 @@
 #include "tools/record/values/said_hands.h"
 #include "tools/record/values/said_names.h"
 
-#define VALUES_BYTES_MAX (1u << 28) /* of a module */
+#define VALUES_BYTES_MAX  (1u << 28)                                  /* of a module */
+#define TOOL_VALUES_ADDED (TOOL_VALUES_HANDS | TOOL_VALUES_CALL_SITE) /* to what is known */
 
 struct tool_record_known_values {
     struct tool_record_place place;
@@ -88,6 +89,25 @@ bool tool_parse_values_excluded(const char *text, void *into)
     return tool_parse_pattern(text, &values->excluded);
 }
 
+bool tool_parse_call_sites(const char *text, void *into)
+{
+    struct tool_record_values *values = into;
+    count_in(values, "called", text);
+    values->all_called |= text == NULL;
+    return text == NULL || tool_parse_pattern(text, &values->called);
+}
+
+bool tool_record_values_have_sites(const struct tool_record_values *values)
+{
+    return values->all_called || values->called.count != 0;
+}
+
+bool tool_record_values_are_given(const struct tool_record_values *values)
+{
+    return values->all_arguments || values->all_results || values->arguments.count != 0 ||
+           values->results.count != 0 || values->hand_count != 0;
+}
+
 void tool_record_values_open(struct tool_record_values *values)
 {
     (void)pthread_mutex_init(&values->lock, NULL);
@@ -105,6 +125,7 @@ void tool_record_values_close(struct tool_record_values *values)
     tool_patterns_close(&values->arguments);
     tool_patterns_close(&values->results);
     tool_patterns_close(&values->excluded);
+    tool_patterns_close(&values->called);
 }
 
 static void say_unknown(const struct tool_record_hand *hand)
@@ -132,9 +153,10 @@ void tool_record_values_say_unused(const struct tool_record_values *values)
 
 uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name)
 {
-    uint32_t wanted = 0;
+    bool is_called = values->all_called || tool_patterns_match_name(&values->called, name);
+    uint32_t wanted = is_called ? TOOL_VALUES_CALL_SITE : 0;
     if (tool_patterns_match_name(&values->excluded, name))
-        return 0;
+        return wanted;
     for (size_t i = 0; i < values->hand_count; i++)
         if (tool_patterns_match_name(&values->hands[i].names, name)) {
             bool has_places = values->hands[i].given + values->hands[i].returned != 0;
@@ -235,7 +257,7 @@ static void take_values(void *context, const struct tool_symbols_values *found)
         found->given > TTP_VALUES_MAX) /* two units may tell of one function */
         return;
     bool is_whole = (m->wanted[index] & TOOL_VALUES_POINTED) != 0 || !has_pointed(found);
-    if ((m->wanted[index] & TOOL_VALUES_HANDS) != 0 || !is_whole) {
+    if ((m->wanted[index] & TOOL_VALUES_ADDED) != 0 || !is_whole) {
         put_by_hand(m, index, found);
         return;
     }
@@ -267,8 +289,8 @@ static void add_hands(struct making *m)
 /* Takes what is said of functions that debug information does not know. */
 static void take_hands(struct making *m)
 {
-    for (uint32_t i = 0; m->by_hand != NULL && i < m->given->head.function_count; i++)
-        if ((m->wanted[i] & TOOL_VALUES_HANDS) != 0 && m->rows[i].given + m->rows[i].returned == 0)
+    for (uint32_t i = 0; i < m->given->head.function_count; i++)
+        if ((m->wanted[i] & TOOL_VALUES_ADDED) != 0 && m->rows[i].given + m->rows[i].returned == 0)
             put_by_hand(m, i, NULL);
     free(m->by_hand);
 }
@@ -295,7 +317,7 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
         if ((wanted_at_all >> (TOOL_VALUES_HAND_SHIFT + i) & 1) != 0)
             tool_record_hand_find_variables(&values->hands[i], symbols, module);
     add_hands(&m);
-    if (wanted_at_all != 0) /* all debug information is read for it */
+    if ((wanted_at_all & ~TOOL_VALUES_CALL_SITE) != 0) /* all debug information is read for it */
         (void)tool_symbols_values_list(symbols, module, take_values, &m);
     take_hands(&m);
     uint32_t row_count = 0;

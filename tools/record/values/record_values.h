@@ -23,7 +23,9 @@ struct tool_record_values {
     bool all_arguments, all_results; /* without a pattern */
     struct tool_patterns arguments;  /* of these what they are given, and return; */
     struct tool_patterns results;    /* of these what they return; */
-    struct tool_patterns excluded;   /* of these nothing */
+    struct tool_patterns excluded;   /* of these nothing; */
+    struct tool_patterns called;     /* of these where they were called, whatever `excluded` says */
+    bool all_called;
     struct tool_record_hand *hands;
     size_t hand_count, hand_capacity;
     bool has_more_hands; /* than there may be */
@@ -44,6 +46,11 @@ bool tool_parse_values(const char *text, void *into);
 bool tool_parse_results(const char *text, void *into);
 bool tool_parse_measured(const char *text, void *into); /* "COUNTER,...=REGEX" */
 bool tool_parse_values_excluded(const char *text, void *into);
+bool tool_parse_call_sites(const char *text, void *into); /* --call-sites[=REGEX] */
+
+/* Whether anything but the places of calls was asked for, and whether these were. */
+bool tool_record_values_are_given(const struct tool_record_values *values);
+bool tool_record_values_have_sites(const struct tool_record_values *values);
 
 void tool_record_values_open(struct tool_record_values *values);
 void tool_record_values_close(struct tool_record_values *values);
@@ -52,6 +59,7 @@ void tool_record_values_close(struct tool_record_values *values);
  * above. */
 #define TOOL_VALUES_BY_HAND    4u
 #define TOOL_VALUES_POINTED    8u /* with fields of what is pointed to: it was named */
+#define TOOL_VALUES_CALL_SITE  16u
 #define TOOL_VALUES_HAND_SHIFT 8u
 #define TOOL_VALUES_HANDS_MOST 24u
 #define TOOL_VALUES_HANDS      (UINT32_MAX << TOOL_VALUES_HAND_SHIFT)

@@ -12,7 +12,9 @@
 static const char nameless[] = "\0\0"
                                "0",
                   character[] = "\0char\0"
-                                "0";
+                                "0",
+                  called_from[] = "from\0\0"
+                                  "0";
 
 /* A list in the making: what is returned is behind what is given. */
 struct list {
@@ -78,6 +80,14 @@ static void put_counters(struct list *into, const struct tool_record_hand *hand,
             put_place(into, &hand->variables[i].place, hand->variables[i].text);
 }
 
+static void put_call_site(struct list *into, uint32_t wanted)
+{
+    const struct ttp_value_place place = {
+        .type = TTP_VALUE_CALL_SITE, .size_bytes = 8, .at = TTP_AT_CALL_SITE};
+    if ((wanted & TOOL_VALUES_CALL_SITE) != 0 && into->count < TTP_VALUES_MAX)
+        put_place(into, &place, (ttape_string){called_from, sizeof called_from});
+}
+
 /* Fields stay where what they are in is as debug information has it. */
 static void put_fields(struct list *into, const struct list *known, uint32_t given,
                        const bool *is_typed, bool with_pointed)
@@ -108,6 +118,7 @@ static void put_given(struct list *into, const struct tool_record_hand *hand,
         if (!is_said[i] && into->count < TTP_VALUES_MAX)
             put_said(into, hand, i, known, 0, given);
     put_counters(into, hand, TTP_VALUES_MAX);
+    put_call_site(into, wanted);
     if (is_all)
         put_fields(into, known, given, is_typed, (wanted & TOOL_VALUES_POINTED) != 0);
 }

@@ -47,6 +47,8 @@ static const struct tool_option table[] = {
      TOOL_AT(patch.values)},
     {"args-exclude", 0, "REGEX", "of these functions neither", tool_parse_values_excluded,
      TOOL_AT(patch.values)},
+    {"call-sites", 0, "[=REGEX]", "with where each call was made, of all functions or of these",
+     tool_parse_call_sites, TOOL_AT(patch.values)},
     {"source", 0, "REGEX", "only functions whose source file matches", tool_parse_pattern,
      TOOL_AT(rules.source)},
     {"no-source", 0, "REGEX", "none whose source file matches", tool_parse_pattern,

@@ -74,6 +74,8 @@ static const struct tool_option table[] = {
      TOOL_AT(patch.values)},
     {"args-exclude", 0, "REGEX", "of these functions neither", tool_parse_values_excluded,
      TOOL_AT(patch.values)},
+    {"call-sites", 0, "[=REGEX]", "with where each call was made, of all functions or of these",
+     tool_parse_call_sites, TOOL_AT(patch.values)},
     {"failed", 0, NULL, "only system calls that fail", NULL, TOOL_AT(calls.failed)},
     {"path", 0, "PATH", "only system calls that are given this path, or one below it", NULL,
      TOOL_AT(calls.path)},

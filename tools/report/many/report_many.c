@@ -29,6 +29,8 @@ static int check_many(struct options *options, const struct tool_share *share)
     if (options->butterfly != NULL || options->group.count > 0)
         return tool_usage("report", "%s is for one trace",
                           options->butterfly != NULL ? "--butterfly" : "--group");
+    if (options->row_kind == TTAPE_REPORT_BY_SITE)
+        return tool_usage("report", "--by site is for one trace");
     if (options->rollup != NULL && options->many != TOOL_MANY_NONE)
         return tool_usage("report", "a rollup has these rows anyway: leave out --by");
     const char *needs = needs_traces(options);
