@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 11u
+#define TTP_AGENT_VERSION 12u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
@@ -105,6 +105,7 @@ struct ttp_agent_shared {
     uint32_t block_count, known_count;
     uint64_t image;
     uint64_t libc_low, libc_high;
+    char path[TTP_AGENT_PATH]; /* of the arena; all up to here is there from the first stop on */
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     struct ttp_agent_module modules[TTP_AGENT_MODULES]; /* each list's sorted; the rest is zero */
     struct ttp_agent_later later[TTP_AGENT_LATER];
@@ -117,7 +118,6 @@ struct ttp_agent_shared {
     uint32_t calls_have_values, reserved; /* those of libraries' functions */
     struct ttp_agent_range constants[TTP_AGENT_RANGES]; /* sorted */
     int64_t result; /* of mapping: 0, or a negative errno; TTP_AGENT_NOT_YET */
-    char path[TTP_AGENT_PATH];
     struct ttp_agent_known known[TTP_AGENT_KNOWN];
 };
 

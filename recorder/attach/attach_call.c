@@ -23,9 +23,8 @@
 #include "recorder/attach/attach_inside.h"
 
 #define RED_ZONE      128u
-#define STATE_MOST    11264u /* bytes of x87, SSE, AVX and more */
-#define STATE_USUAL   4096u  /* without what a thread has to ask for */
-#define SOFTWARE_AT   464u   /* in it: what the kernel says of its size */
+#define STATE_MOST    4096u /* bytes of x87, SSE, AVX; more has to be asked for by a thread */
+#define SOFTWARE_AT   464u  /* in it: what the kernel says of its size */
 #define MAGIC_1       0x46505853u
 #define MAGIC_2       0x46505845u
 #define CHUNK         (UINT64_C(1) << 20)
@@ -99,13 +98,21 @@ struct kernel_context {
     uint8_t information[128];
 };
 
-struct frame {
+struct ttp_frame {
     uint8_t state[STATE_MOST + 64];
     size_t state_bytes;
     struct kernel_context context;
 };
 
-static bool read_state(pid_t tid, struct frame *frame)
+struct ttp_frame *ttp_frame_make(void)
+{
+    struct ttp_frame *frame = malloc(sizeof *frame);
+    if (frame != NULL) /* its pages are there then */
+        memset(frame, 0, sizeof *frame);
+    return frame;
+}
+
+static bool read_state(pid_t tid, struct ttp_frame *frame)
 {
     struct iovec whole = {frame->state, STATE_MOST};
     uint64_t features;
@@ -113,7 +120,7 @@ static bool read_state(pid_t tid, struct frame *frame)
         whole.iov_len < SOFTWARE_AT + 48)
         return false;
     memcpy(&features, frame->state + SOFTWARE_AT, sizeof features);
-    size_t size = whole.iov_len < STATE_USUAL ? whole.iov_len : STATE_USUAL;
+    size_t size = whole.iov_len;
     const uint32_t numbers[] = {MAGIC_1,
                                 (uint32_t)size + 4,
                                 (uint32_t)features,
@@ -175,7 +182,8 @@ static void fill_context(struct kernel_context *c, const struct user_regs_struct
 
 /* Below `top`, with a return address in front; *sp is where that is. Not where it may not be
  * written: what is below a stack is no stack. */
-static bool put_frame(pid_t tid, struct frame *frame, uint64_t top, uint64_t restore, uint64_t *sp)
+static bool put_frame(pid_t tid, struct ttp_frame *frame, uint64_t top, uint64_t restore,
+                      uint64_t *sp)
 {
     uint64_t state = (top - frame->state_bytes) & ~UINT64_C(63);
     *sp = (state - sizeof frame->context) & ~UINT64_C(15);
@@ -222,24 +230,24 @@ static bool hand_on(pid_t tid, enum __ptrace_request how, int status)
 }
 
 /* It goes on until the next stop that says something of the call. */
-static bool await(pid_t tid, enum __ptrace_request how, bool (*is_it)(int))
+static bool await(const struct ttp_stopped_task *task, enum __ptrace_request how,
+                  bool (*is_it)(int))
 {
     int status;
-    while (ttp_stop_wait(tid, &status)) {
+    while (ttp_stop_wait(task, &status)) {
         if (is_it(status))
             return true;
-        if (!hand_on(tid, how, status))
+        if (!hand_on(task->tid, how, status))
             return false;
     }
     return false;
 }
 
-static bool go_on(pid_t tid, enum __ptrace_request how, bool (*is_it)(int))
+static bool go_to_call(const struct ttp_stopped_task *task)
 {
-    return ptrace(how, tid, NULL, NULL) == 0 && await(tid, how, is_it);
+    return ptrace(PTRACE_SYSCALL, task->tid, NULL, NULL) == 0 &&
+           await(task, PTRACE_SYSCALL, is_call_stop);
 }
-
-static bool go_to_call(pid_t tid) { return go_on(tid, PTRACE_SYSCALL, is_call_stop); }
 
 /* Its registers are of a call of ours from here on: whoever lets it go then lets it return over the
  * frame, which has its mask. Only then may signals be held off. */
@@ -248,13 +256,14 @@ static bool enter(const struct calling *c, const struct user_regs_struct *r)
     return ptrace(PTRACE_SETREGS, c->task->tid, NULL, r) == 0 && set_mask(c->task->tid, UINT64_MAX);
 }
 
-/* From the end of a call to a stop like the one before: only from there calls are restarted. Until
- * its mask is its own again, its registers would have it return over the frame. */
+/* At the end of a call the kernel begins none anew, but where the task has been interrupted, as it
+ * is here once more: then the kernel looks, before the program goes on, whether a handler runs or a
+ * call begins anew. Until its mask is its own again, its registers would have it return over the
+ * frame. */
 static bool go_back(const struct calling *c)
 {
     pid_t tid = c->task->tid;
-    return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
-           go_on(tid, PTRACE_CONT, is_event_stop) && set_mask(tid, c->mask) &&
+    return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 && set_mask(tid, c->mask) &&
            ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
 }
 
@@ -289,7 +298,7 @@ static struct ttp_stopped_task *choose_task(struct ttp_stop *stop)
     return found;
 }
 
-static bool begin(struct calling *c, struct ttp_stop *stop, struct frame *frame)
+static bool begin(struct calling *c, struct ttp_stop *stop, struct ttp_frame *frame)
 {
     c->task = choose_task(stop);
     if (c->task == NULL)
@@ -313,13 +322,11 @@ bool ttp_call(struct ttp_stop *stop, const struct ttp_call_places *places,
               struct ttp_called *called)
 {
     struct calling c;
-    struct frame *frame = calloc(1, sizeof *frame);
+    struct ttp_frame *frame = stop->room;
     uint64_t sp;
     bool is_done = false;
-    if (frame == NULL || !begin(&c, stop, frame)) {
-        free(frame);
+    if (!begin(&c, stop, frame))
         return false;
-    }
     pid_t tid = c.task->tid;
     struct user_regs_struct r = c.saved;
     if (put_frame(tid, frame, r.rsp - RED_ZONE, places->restore, &sp)) {
@@ -333,14 +340,13 @@ bool ttp_call(struct ttp_stop *stop, const struct ttp_call_places *places,
         r.r10 = called->arguments[3];
         r.r8 = called->arguments[4];
         r.r9 = called->arguments[5];
-        is_done = enter(&c, &r) && go_to_call(tid) && go_to_call(tid) &&
+        is_done = enter(&c, &r) && go_to_call(c.task) && go_to_call(c.task) &&
                   ptrace(PTRACE_GETREGS, tid, NULL, &r) == 0;
         called->result = (int64_t)r.rax;
         is_done = is_done && go_back(&c);
     }
     if (!is_done)
         give_up(&c);
-    free(frame);
     return is_done;
 }
 
@@ -364,6 +370,8 @@ static bool is_done(const struct calling *c, int memory, struct ttp_called_code 
         waited = ttp_attach_now_ns() - begun;
         if (waited > SOON_NS)
             (void)nanosleep(&pause, NULL);
+        else if (c->task->is_near)
+            (void)sched_yield();
     }
     return false;
 }
@@ -374,8 +382,8 @@ static bool take_back(const struct calling *c, const struct ttp_called_code *cod
 {
     pid_t tid = c->task->tid;
     struct user_regs_struct r;
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 || !await(tid, PTRACE_CONT, is_event_stop) ||
-        ptrace(PTRACE_GETREGS, tid, NULL, &r) != 0)
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ||
+        !await(c->task, PTRACE_CONT, is_event_stop) || ptrace(PTRACE_GETREGS, tid, NULL, &r) != 0)
         return false;
     if (r.rip - code->low >= code->high - code->low)
         return true;
@@ -385,13 +393,11 @@ static bool take_back(const struct calling *c, const struct ttp_called_code *cod
 bool ttp_call_code(struct ttp_stop *stop, struct ttp_called_code *code)
 {
     struct calling c;
-    struct frame *frame = calloc(1, sizeof *frame);
+    struct ttp_frame *frame = stop->room;
     uint64_t sp;
     bool is_called = false, is_over = false;
-    if (frame == NULL || !begin(&c, stop, frame)) {
-        free(frame);
+    if (!begin(&c, stop, frame))
         return false;
-    }
     struct user_regs_struct r = c.saved;
     if (put_frame(c.task->tid, frame, code->frame + TTP_FRAME_ROOM, 0, &sp)) {
         r.rbx = sp + 8; /* as a return to the frame's first word leaves it */
@@ -407,6 +413,5 @@ bool ttp_call_code(struct ttp_stop *stop, struct ttp_called_code *code)
     } else {
         give_up(&c);
     }
-    free(frame);
     return is_over;
 }

@@ -25,6 +25,7 @@
 #ifndef TTP_ATTACH_INSIDE_H
 #define TTP_ATTACH_INSIDE_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +75,8 @@ const char *ttp_look_refuse(const struct ttp_look_texts *texts);
 ttape_status ttp_look(uint32_t pid, ttape_error *err);
 /* No filter of system calls has come. */
 bool ttp_look_may_call(uint32_t pid);
+/* The same, by what is open as /proc/PID/status. */
+bool ttp_look_may_call_now(int status);
 /* The text of a file of /proc/PID, to be freed; NULL: it cannot be read. */
 char *ttp_look_read(uint32_t pid, const char *name);
 /* A number of such a text, in that base; `missing` where there is none. */
@@ -124,16 +127,20 @@ struct ttp_moved_task {
 struct ttp_stopped_task {
     pid_t tid;
     bool is_seized, is_stopped;
+    bool is_near; /* who waits for it runs where it does, and only a wait lets it run */
     bool is_held; /* by a signal that stopped the process: it goes nowhere when it is let go */
     struct user_regs_struct registers;
     struct ttp_moved_task moved;
 };
 struct ttp_stop {
     uint32_t pid;
-    int memory; /* /proc/PID/mem */
+    int memory, status;     /* /proc/PID/mem, /proc/PID/status */
+    struct ttp_frame *room; /* for what a call of ours saves */
     struct ttp_stopped_task *tasks;
     size_t count, capacity;
     uint64_t began_ns;
+    bool is_near;         /* the recorder runs on the processor of the first thread, */
+    cpu_set_t processors; /* and before on any of these */
 };
 /* All tasks of the process; nothing is stopped after a failure. `stood` counts tries that fail. */
 ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, struct ttp_stood *stood,
@@ -144,7 +151,7 @@ void ttp_stood_add(struct ttp_stood *stood, const struct ttp_stood *more);
 /* Lets one of them go on for so long, while all others stand. False: it does not stand again. */
 bool ttp_stop_run(struct ttp_stopped_task *task, uint64_t ns);
 /* Waits for the next stop of a task. False: it has ended, or does not come. */
-bool ttp_stop_wait(pid_t tid, int *status);
+bool ttp_stop_wait(const struct ttp_stopped_task *task, int *status);
 /* Opens /proc/PID/mem; `how` is O_RDONLY or O_RDWR. Returns less than 0 where that is not allowed,
  * or the process is not there. */
 int ttp_memory_open(uint32_t pid, int how);
@@ -172,6 +179,9 @@ const struct ttp_map *ttp_threads_stack(const struct ttp_maps *maps, uint32_t pi
                                         const struct ttp_stopped_task *task);
 
 /* -- attach_call.c -- */
+
+/* Of one thread, for a call at a time, to be freed; NULL: no memory. */
+struct ttp_frame *ttp_frame_make(void);
 
 /* Places in the program's code: syscall; ret. And mov $15, %rax; syscall. */
 struct ttp_call_places {

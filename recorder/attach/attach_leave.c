@@ -2,7 +2,6 @@
  * task is inside. Until then who unwinds through it is told how, so that this is put back last.
  * What is ours stands in the segment itself, so that whoever comes later can do this, too. */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,19 +16,19 @@
 #include "recorder/arena/arena.h"
 #include "recorder/attach/attach_inside.h"
 
-#define CHILDREN_ROUNDS 8u
-#define TRIES           100u /* for the segment: a busy machine lets who is inside wait */
-#define LEAST_NS        UINT64_C(10000) /* for who is to leave it alone; then longer, up to */
-#define MOST_NS         UINT64_C(20000000)
-#define LED_OUT_NS      UINT64_C(5000)
-#define SOON            25u
-#define PAUSE_NS        2000000
-#define PAUSE_LATER_NS  20000000
-#define PAUSE_MOST_NS   UINT64_C(400000000)
-#define CHANGES_MOST    8000000u
-#define LOCKED          24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
+#define TRIES          100u            /* for the segment: a busy machine lets who is inside wait */
+#define LEAST_NS       UINT64_C(10000) /* for who is to leave it alone; then longer, up to */
+#define MOST_NS        UINT64_C(20000000)
+#define LED_OUT_NS     UINT64_C(5000)
+#define SOON           25u
+#define PAUSE_NS       2000000
+#define PAUSE_LATER_NS 20000000
+#define PAUSE_MOST_NS  UINT64_C(400000000)
+#define CHANGES_MOST   8000000u
+#define LOCKED         24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
 
 #define RANGES 256u /* of pages: mappings of code */
+#define PARTS  5u
 
 struct range {
     uint64_t low, high;
@@ -40,9 +39,11 @@ struct leaving {
     struct range ranges[RANGES];
     uint32_t range_count;
     bool was_compared;
-    bool may_call;     /* no filter of system calls has come meanwhile */
-    bool is_last;      /* it is not tried again */
-    uint64_t stood_ns; /* in the last stop */
+    bool may_call;             /* no filter of system calls has come meanwhile */
+    bool is_last;              /* it is not tried again */
+    bool is_empty;             /* nobody is in the segment, and nobody comes into it any more */
+    struct range parts[PARTS]; /* of the segment, behind code; empty: it is given back */
+    uint64_t stood_ns;         /* in the last stop */
     const struct ttp_segment *segment;
     uint64_t shared_at; /* of struct ttp_agent_shared, as the segment's own head has it */
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
@@ -110,6 +111,14 @@ static bool read_lists(struct leaving *l, int memory)
     return true;
 }
 
+/* What is no part of the segment is none. */
+static struct range whole_pages(const struct ttp_segment *segment, uint64_t low, uint64_t high)
+{
+    bool is_part = low > segment->at && low < high && high <= segment->at + segment->bytes &&
+                   low % TTP_PAGE == 0 && high % TTP_PAGE == 0;
+    return is_part ? (struct range){low, high} : (struct range){0};
+}
+
 static bool read_changes(struct leaving *l, int memory)
 {
     struct ttp_agent_shared shared;
@@ -120,7 +129,13 @@ static bool read_changes(struct leaving *l, int memory)
         shared.later_count > TTP_AGENT_LATER)
         return false;
     l->shared_at = at + head.shared;
+    uint64_t arena = shared.blocks - shared.blocks_offset, said = l->shared_at & ~(TTP_PAGE - 1);
     l->unwind_at = shared.unwind_at;
+    l->parts[0] = whole_pages(l->segment, shared.states, shared.changes);
+    l->parts[1] = whole_pages(l->segment, shared.changes, arena);
+    l->parts[2] = whole_pages(l->segment, arena, at + l->segment->bytes);
+    l->parts[3] = whole_pages(l->segment, at + head.code_bytes, said);
+    l->parts[4] = whole_pages(l->segment, said, shared.states);
     memcpy(l->areas, shared.areas, sizeof l->areas);
     memcpy(l->modules, shared.modules, sizeof l->modules);
     l->lists[0] = (struct ttp_agent_later){.changes = shared.changes,
@@ -253,13 +268,15 @@ static bool forget_area(const struct leaving *l, int memory, uint32_t number)
     return ttp_memory_write(memory, said_at + number * sizeof none, &none, sizeof none);
 }
 
-/* Lists lie in areas. By now all that they tell of is back; so whoever comes after us does without
- * them, and not with what cannot be read. */
+/* Lists lie in areas, and behind the agent. By now all that they tell of is back; so whoever comes
+ * after us does without them, and not with what cannot be read. */
 static bool forget_lists(const struct leaving *l, int memory)
 {
     const uint32_t none = 0;
-    uint64_t said_at = l->shared_at + offsetof(struct ttp_agent_shared, later_count);
-    return ttp_memory_write(memory, said_at, &none, sizeof none);
+    uint64_t later_at = l->shared_at + offsetof(struct ttp_agent_shared, later_count);
+    uint64_t first_at = l->shared_at + offsetof(struct ttp_agent_shared, change_count);
+    return ttp_memory_write(memory, later_at, &none, sizeof none) &&
+           ttp_memory_write(memory, first_at, &none, sizeof none);
 }
 
 static bool is_inside(const struct leaving *l, uint64_t at)
@@ -300,24 +317,48 @@ static bool is_nobody_inside(const struct ttp_stop *stop, const struct leaving *
     return is_free;
 }
 
+/* What is behind the agent's code goes in calls of its own, as one for all of it takes too long.
+ * Its place stays, so that whoever comes after us may do all of it once more; what is said in the
+ * segment goes last, and then only code is left to find. False: that is done. */
+static bool empty_segment(struct ttp_stop *stop, struct leaving *l)
+{
+    uint32_t next = 0;
+    while (next < PARTS && l->parts[next].high == 0)
+        next++;
+    struct range *part = &l->parts[next];
+    if (next == PARTS || !forget_lists(l, stop->memory))
+        return false;
+    struct ttp_called called = {
+        .number = SYS_mmap,
+        .arguments = {part->low, part->high - part->low, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, UINT64_MAX}};
+    (void)ttp_call(stop, &l->places, &called);
+    *part = (struct range){0};
+    return true;
+}
+
 /* Nobody comes into the segment any more; who is in it goes on there for a moment. It goes when
- * its areas elsewhere have gone, of which one goes in a stop. */
+ * its areas elsewhere have gone, and what is in it; one of them in a stop. */
 static void unmap(struct ttp_stop *stop, struct leaving *l)
 {
     const struct ttp_segment *s = l->segment;
     struct ttp_agent_area *areas = l->areas;
     uint32_t next = 1;
-    if (!is_nobody_inside(stop, l)) {
+    bool was_empty = l->is_empty;
+    l->is_empty = was_empty || is_nobody_inside(stop, l);
+    if (!l->is_empty)
         lead_out(stop, l);
+    if (!was_empty)
         return;
-    }
     while (next < TTP_AGENT_AREAS && areas[next].bytes == 0)
         next++;
-    if (next == TTP_AGENT_AREAS)
+    if (next < TTP_AGENT_AREAS) {
+        if (forget_lists(l, stop->memory) && forget_area(l, stop->memory, next) &&
+            call(stop, l, SYS_munmap, areas[next].at, areas[next].bytes, 0))
+            areas[next].bytes = 0;
+    } else if (!empty_segment(stop, l)) {
         l->said->is_unmapped = call(stop, l, SYS_munmap, s->at, s->bytes, 0);
-    else if (forget_lists(l, stop->memory) && forget_area(l, stop->memory, next) &&
-             call(stop, l, SYS_munmap, areas[next].at, areas[next].bytes, 0))
-        areas[next].bytes = 0;
+    }
 }
 
 /* False: not all of it. */
@@ -441,7 +482,7 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
     look_ahead(l);
     TTP_TRY(ttp_stop_all(&stop, l->said->pid, &l->said->stood, err));
     if (was_back)
-        l->may_call = ttp_look_may_call(l->said->pid);
+        l->may_call = ttp_look_may_call_now(stop.status);
     bool is_known = was_back ? go_away(&stop, l) : put_back(&stop, l);
     bool is_other = !is_known && !ttp_segment_is_there(l->segment, stop.memory);
     if (is_other)
@@ -476,7 +517,9 @@ static bool is_gone(uint32_t pid)
 /* What has gone is no try that was in vain. */
 static uint32_t steps_left(const struct leaving *l)
 {
-    uint32_t left = l->range_count + l->late.count;
+    uint32_t left = l->range_count + l->late.count + !l->is_empty;
+    for (uint32_t i = 0; i < PARTS; i++)
+        left += l->parts[i].high != 0;
     for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
         left += l->areas[i].bytes != 0;
     return left;
@@ -516,52 +559,4 @@ ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *se
     ttp_maps_free(&l.maps);
     free_changes(&l);
     return status;
-}
-
-/* Whether a process has our segment: a child that was forked meanwhile. */
-static bool has_segment(const struct ttp_segment *segment, uint32_t pid, uint64_t arena)
-{
-    struct ttp_maps maps;
-    bool is_read = ttp_maps_read(&maps, pid);
-    const struct ttp_map *map = is_read ? ttp_maps_at(&maps, segment->at + segment->blocks) : NULL;
-    bool has_it = map != NULL && map->inode == arena;
-    ttp_maps_free(&maps);
-    return has_it;
-}
-
-struct left_children {
-    uint32_t gone; /* the segment is */
-    uint32_t kept; /* it stays in these, and would be found again */
-};
-
-static void leave_children_once(const struct ttp_segment *segment, uint32_t parent, uint64_t arena,
-                                struct left_children *left)
-{
-    left->kept = 0;
-    DIR *folder = opendir("/proc");
-    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-        struct ttp_leaving leaving = {.pid = pid};
-        if (!isdigit((unsigned char)entry->d_name[0]) || pid == parent ||
-            pid == (uint32_t)getpid() || !has_segment(segment, pid, arena))
-            continue;
-        bool is_left = ttp_leave(&leaving, segment, NULL) == TTAPE_OK && !leaving.is_gone;
-        left->gone += is_left && leaving.is_unmapped;
-        left->kept += is_left && !leaving.is_unmapped;
-    }
-    if (folder != NULL)
-        (void)closedir(folder);
-}
-
-/* They may fork while they are looked for. */
-uint32_t ttp_leave_children(const struct ttp_segment *segment, uint32_t parent, uint64_t arena)
-{
-    struct left_children left = {0};
-    bool is_any = true;
-    for (uint32_t i = 0; i < CHILDREN_ROUNDS && is_any; i++) {
-        uint32_t before = left.gone;
-        leave_children_once(segment, parent, arena, &left);
-        is_any = left.gone != before;
-    }
-    return left.gone + left.kept;
 }

@@ -242,13 +242,19 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     (void)snprintf(shared->path, sizeof shared->path, "%s", a->options.arena);
 }
 
-static const char *map_segment(struct ttp_attach *a, struct ttp_stop *stop)
+static const char *check_threads(struct ttp_attach *a, struct ttp_stop *stop)
 {
     const char *why = ttp_threads_check(stop);
     if (why == NULL && !has_named(a, stop))
         why = "none of the threads that were named is there";
     if (why == NULL && a->targets.chosen_calls != NULL && ttp_calls_are_dispatched(stop))
         why = "it has its system calls dispatched to a handler, by where they are made";
+    return why;
+}
+
+static const char *map_segment(struct ttp_attach *a, struct ttp_stop *stop)
+{
+    const char *why = check_threads(a, stop);
     if (why == NULL && !ttp_call_places_find(&a->places, &a->maps, stop->memory))
         why = no_place;
     if (why != NULL)
@@ -324,6 +330,7 @@ static const char *put_agent(struct ttp_attach *a, int memory)
 static ttape_status make_segment(struct ttp_attach *a, ttape_error *err)
 {
     a->name_count = ttp_threads_names(a->names, a->options.pid);
+    TTP_TRY(stop_for(a, check_threads, err)); /* the first one takes longest, for what it wakes */
     TTP_TRY(ttp_attach_stop_where_room(a, map_segment, err));
     begin_image(a);
     const char *why = ttp_attach_put(a, put_agent);

@@ -1,6 +1,8 @@
 /* The segment: made by two system calls of the program's own, and by the agent, which maps the
  * arena into it. */
 #define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -14,12 +16,13 @@
 #include "recorder/arena/arena.h"
 #include "recorder/attach/attach_inside.h"
 
-#define FRAMES       8192u
-#define STATES_MORE  64u /* for threads that start */
-#define STATES_MOST  2048u
-#define BLOCKS_MOST  4096u
-#define STACK_BYTES  UINT64_C(16384) /* of the agent's beginning */
-#define NOT_REPLACED 0x100000        /* MAP_FIXED_NOREPLACE */
+#define CHILDREN_ROUNDS 8u
+#define FRAMES          8192u
+#define STATES_MORE     64u /* for threads that start */
+#define STATES_MOST     2048u
+#define BLOCKS_MOST     4096u
+#define STACK_BYTES     UINT64_C(16384) /* of the agent's beginning */
+#define NOT_REPLACED    0x100000        /* MAP_FIXED_NOREPLACE */
 
 void ttp_segment_lay(struct ttp_segment *s, const struct ttp_segment_wish *wish,
                      const struct ttp_arena_head *arena)
@@ -75,14 +78,15 @@ const char ttp_segment_no_room[] = "something else was mapped where the segment 
 static const char disobeys[] = "its thread does not do what it is told";
 static const char no_memory[] = "its memory cannot be written to";
 
-/* Its head and what is said in front of the threads: all that is needed to leave, and by what
- * others see that somebody is at work. Whoever is killed in between has changed nothing yet. */
+/* Its head and what is said in front of its areas: all that is needed to leave, and by what others
+ * see that somebody is at work. More pages would take microseconds each. Whoever is killed in
+ * between has changed nothing yet. */
 static bool put_head(const struct ttp_segment *s, int memory, const struct ttp_agent_shared *shared)
 {
     const struct ttp_agent_head *head = ttp_agent_image_head();
     return ttp_memory_write(memory, s->at, head, sizeof *head) &&
            ttp_memory_write(memory, ttp_segment_shared(s, 0), shared,
-                            offsetof(struct ttp_agent_shared, known));
+                            offsetof(struct ttp_agent_shared, areas));
 }
 
 /* A kernel without MAP_FIXED_NOREPLACE maps it elsewhere: there it is given back. */
@@ -128,7 +132,9 @@ const char *ttp_segment_put(const struct ttp_segment *s, int memory,
                             const struct ttp_agent_shared *shared)
 {
     size_t size = (size_t)(ttp_agent_image_end - ttp_agent_image);
-    return ttp_memory_write(memory, ttp_segment_shared(s, 0), shared, sizeof *shared) &&
+    size_t told = offsetof(struct ttp_agent_shared, known) +
+                  shared->known_count * sizeof *shared->known; /* all else is zero there */
+    return ttp_memory_write(memory, ttp_segment_shared(s, 0), shared, told) &&
                    ttp_memory_write(memory, s->at, ttp_agent_image, size)
                ? NULL
                : no_memory;
@@ -223,4 +229,54 @@ bool ttp_segment_find(struct ttp_segment *s, struct ttp_agent_shared *shared,
         return true;
     }
     return false;
+}
+
+/* ---- in children ---- */
+
+/* Whether a process has our segment: a child that was forked meanwhile. */
+static bool has_segment(const struct ttp_segment *segment, uint32_t pid, uint64_t arena)
+{
+    struct ttp_maps maps;
+    bool is_read = ttp_maps_read(&maps, pid);
+    const struct ttp_map *map = is_read ? ttp_maps_at(&maps, segment->at + segment->blocks) : NULL;
+    bool has_it = map != NULL && map->inode == arena;
+    ttp_maps_free(&maps);
+    return has_it;
+}
+
+struct left_children {
+    uint32_t gone; /* the segment is */
+    uint32_t kept; /* it stays in these, and would be found again */
+};
+
+static void leave_children_once(const struct ttp_segment *segment, uint32_t parent, uint64_t arena,
+                                struct left_children *left)
+{
+    left->kept = 0;
+    DIR *folder = opendir("/proc");
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        struct ttp_leaving leaving = {.pid = pid};
+        if (!isdigit((unsigned char)entry->d_name[0]) || pid == parent ||
+            pid == (uint32_t)getpid() || !has_segment(segment, pid, arena))
+            continue;
+        bool is_left = ttp_leave(&leaving, segment, NULL) == TTAPE_OK && !leaving.is_gone;
+        left->gone += is_left && leaving.is_unmapped;
+        left->kept += is_left && !leaving.is_unmapped;
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+}
+
+/* They may fork while they are looked for. */
+uint32_t ttp_leave_children(const struct ttp_segment *segment, uint32_t parent, uint64_t arena)
+{
+    struct left_children left = {0};
+    bool is_any = true;
+    for (uint32_t i = 0; i < CHILDREN_ROUNDS && is_any; i++) {
+        uint32_t before = left.gone;
+        leave_children_once(segment, parent, arena, &left);
+        is_any = left.gone != before;
+    }
+    return left.gone + left.kept;
 }

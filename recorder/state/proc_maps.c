@@ -11,6 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#define PROCESSOR_FIELD 39 /* of /proc/TID/stat, whose second one ends with ')' */
+
 /* The kernel writes a line feed in a name as \012, and nothing else differently. */
 static void unescape(char *path)
 {
@@ -54,6 +56,21 @@ char ttp_task_state(pid_t tid)
         (void)close(file);
     const char *behind = got <= 0 ? NULL : strrchr(text, ')');
     return behind == NULL || behind[1] == '\0' ? 'X' : behind[2];
+}
+
+int ttp_task_processor(pid_t tid)
+{
+    char path[64], text[1024];
+    int processor = -1;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", tid);
+    FILE *file = fopen(path, "re");
+    const char *at =
+        file != NULL && fgets(text, sizeof text, file) != NULL ? strrchr(text, ')') : NULL;
+    for (int field = 2; at != NULL && field < PROCESSOR_FIELD; field++)
+        at = strchr(at + 1, ' ');
+    if (file != NULL)
+        (void)fclose(file);
+    return at != NULL && sscanf(at, "%d", &processor) == 1 ? processor : -1;
 }
 
 bool ttp_task_is_ended(pid_t tid)

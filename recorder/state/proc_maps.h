@@ -22,6 +22,8 @@ bool ttp_mapping_is_of(const struct ttp_mapping *m, dev_t device, ino_t inode);
 char ttp_task_state(pid_t tid);
 /* It has ended, and is at most there for who waits for it. */
 bool ttp_task_is_ended(pid_t tid);
+/* The processor that a task runs on, or has run on last. Returns -1 where that is not known. */
+int ttp_task_processor(pid_t tid);
 /* The task by whose name /proc shows what a process has: its first thread, or, where that one has
  * ended, another one. */
 uint32_t ttp_living_task(uint32_t pid);

@@ -224,7 +224,7 @@ int main(int count, char **words) {
 }
 """
 # for a thread in the kernel it is waited for 100 ms: PATIENCE_NS
-SAID = re.compile(r"for \d{3,}[.]\d ms at most, \d{3,}[.]\d ms in all, and is as it was")
+SAID = re.compile(r"for \d{3,}[.]\d\d ms at most, \d{3,}[.]\d\d ms in all, and is as it was")
 
 
 def check_tries(checks, work):

@@ -1,9 +1,10 @@
 /* Preloaded into the recorder: it is killed right before one of the calls by which it changes
  * another process, or stops it: the KILL_AT-th, of those since there is a file KILL_FROM, where
  * that is said. And into the file STOPS_SAID goes, of each stop when the next one begins, how
- * often a task ran meanwhile; into STOPS_TOOK the first task, and for how many nanoseconds it was
- * held. */
+ * often a task ran meanwhile, and on how many processors the recorder might; into STOPS_TOOK the
+ * first task, and for how many nanoseconds it was held. */
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 static unsigned long seen, runs;
-static int is_let_go;
+static int is_let_go, processors;
 static pid_t held;
 static struct timespec begun, ended;
 
@@ -41,7 +42,7 @@ static void say(const char *variable, const char *line, int size)
 static void say_stop(void)
 {
     char line[64];
-    say("STOPS_SAID", line, snprintf(line, sizeof line, "%lu\n", runs));
+    say("STOPS_SAID", line, snprintf(line, sizeof line, "%lu %d\n", runs, processors));
     runs = 0;
 }
 
@@ -67,6 +68,9 @@ static void follow_stop(enum __ptrace_request request)
     if (request == PTRACE_SEIZE && is_let_go)
         say_stop();
     runs += request == PTRACE_CONT || request == PTRACE_SYSCALL;
+    cpu_set_t any;
+    if (request == PTRACE_DETACH && sched_getaffinity(0, sizeof any, &any) == 0)
+        processors = CPU_COUNT(&any);
     is_let_go = request == PTRACE_DETACH || (is_let_go && request != PTRACE_SEIZE);
 }
 

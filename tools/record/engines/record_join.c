@@ -538,7 +538,7 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
 {
     const ttape_patch_counts *patched = &result->patched;
     tool_message("process %u was attached to: %" PRIu64 " functions, %" PRIu64
-                 " not; it stood still %" PRIu64 " times, for %.1f ms at most, %.1f ms in all%s",
+                 " not; it stood still %" PRIu64 " times, for %.2f ms at most, %.2f ms in all%s",
                  pid, patched->functions, patched->functions_left, result->stop_count,
                  (double)result->longest_stop_ns / 1e6, (double)result->total_stop_ns / 1e6,
                  result->is_segment_left ? "" : ", and is as it was");

@@ -153,6 +153,6 @@ void tool_record_join_say_changed(const struct tool_record_join *join,
     if (changed->busy > NAMED)
         say(said, room, " and %" PRIu64 " more", changed->busy - NAMED);
     if (changed->stop_count != 0)
-        say(said, room, "; it stood still %" PRIu64 " times, for %.1f ms at most",
+        say(said, room, "; it stood still %" PRIu64 " times, for %.2f ms at most",
             changed->stop_count, (double)changed->longest_stop_ns / 1e6);
 }
