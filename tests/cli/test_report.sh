@@ -94,6 +94,8 @@ assert rows["fact"]["module"] == "/bin/prog" and rows["fact"]["address"] == "0x1
 assert sum(x["self_ns"] for x in r["rows"]) == 2000 - 20  # a signal handler has no row
 assert all(x["total_ns"] <= r["span_ns"] for x in r["rows"])
 '
+status 0 "$T" report a.ttape --columns calls,mean,deviation -F '^fact$'
+has out '>=0.040 us  <=0.049 us'
 # Decoded: the same to the nanosecond, and more.
 report --exact a.ttape
 cp out exact.json
@@ -110,6 +112,10 @@ assert "ghost" not in rows  # nothing is known of it but an exit
 assert r["idle_exact"] and r["idle_ns"] == 90 and rows["main"]["idle_ns"] == 90
 assert r["exact"] and r["decoded_partitions"] == 6 and r["percentile_error"] == 0
 '
+status 0 "$T" report a.ttape --exact --columns calls,mean -F '^fact$'
+has out ' 0.055 us'
+status 0 "$T" report a.ttape --exact --format csv --columns calls,mean -F '^fact$'
+has out '4,55'
 # Estimated: by powers of two, of one row with its durations.
 report --histogram a.ttape
 rows out '
@@ -220,7 +226,7 @@ has out 'P50 +P90 +P99'
 status 0 "$T" report a.ttape
 has out '^9 calls in 2 threads, .*, of which idle at least 0.090 us .blocking functions.$'
 has out 'helper \(prog\+0x300\)$'
-has out '120 ns|0.120 us +0.120 us +6.0 +4 +0.030 us'
+has out '120 ns|0.120 us +0.120 us +6.0 +4 +>=0.040 us'
 has out '\? +main$'
 status 0 "$T" report --by thread a.ttape
 has out '^ +SELF +SELF % +CALLS +SPAN|SELF'

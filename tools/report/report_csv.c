@@ -91,14 +91,15 @@ static void put_cell(struct tool_report *view, struct tool_output *out,
 {
     const ttape_report_row *row = &shown->row;
     bool ended = row->exit_count > 0, knows_off = row->unknown_ns == 0;
-    double deviation = row->decoded ? row->duration_deviation_ns : row->deviation_ns;
+    double mean_ns = row->decoded ? shown->mean_ns : row->mean_ns; /* no bounds */
+    double deviation_ns = row->decoded ? shown->deviation_ns : row->deviation_ns;
     switch (id) {
     case TOTAL: put_time(out, true, row->total_ns); break;
     case SELF: put_time(out, true, row->self_ns); break;
     case OFF: put_time(out, knows_off, row->preempted_ns + row->blocked_ns); break;
     case SHARE: put_share(view, out, shown->on_cpu_ns); break;
     case CALLS: put_number(out, row->call_count); break;
-    case MEAN: put_real(out, row->call_count > 0 || ended, row->mean_ns); break;
+    case MEAN: put_real(out, row->call_count > 0 || ended, mean_ns); break;
     case SELF_MEAN:
         put_real(out, row->call_count > 0, (double)row->self_ns / (double)row->call_count);
         break;
@@ -106,7 +107,7 @@ static void put_cell(struct tool_report *view, struct tool_output *out,
     case SELF_MAX: put_time(out, ended, row->self_max_ns); break;
     case MIN: put_time(out, ended, row->min_ns); break;
     case MAX: put_time(out, ended, row->max_ns); break;
-    case DEVIATION: put_real(out, ended, deviation); break;
+    case DEVIATION: put_real(out, ended, deviation_ns); break;
     case P50: put_time(out, shown->has_percentiles, shown->percentiles[0]); break;
     case P90: put_time(out, shown->has_percentiles, shown->percentiles[1]); break;
     case P99: put_time(out, shown->has_percentiles, shown->percentiles[3]); break;

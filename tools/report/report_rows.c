@@ -1,5 +1,6 @@
 /* Rows of reports: names, filters, orders. */
 #define _GNU_SOURCE /* qsort_r */
+#include <math.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ const char *const tool_role_names[] = {NULL, "caller", "function", "callee"};
 const char *const tool_report_by_names[TTAPE_REPORT_BY_COUNT] = {
     "function", "name", "module", "file", "thread", "process", "call", "group", "site"};
 const char *const tool_report_many_names[TOOL_MANY_BUILD + 1] = {"", "trace", "host", "build"};
+
+#define ROUNDED 1e-9 /* of sums */
 
 static void add_histogram(struct tool_report *view, const ttape_report *report, uint32_t number,
                           struct tool_report_row *row)
@@ -42,6 +45,27 @@ void tool_report_count_wait(struct tool_report *view, const ttape_report_row *ro
         view->recorder_idle_ns += row->blocked_ns;
 }
 
+/* Durations add up to their squares by the largest at least: where the total is less, it lacks
+ * calls within calls, or what other stacks did meanwhile. */
+void tool_report_measure(const struct tool_report *view, struct tool_report_row *shown)
+{
+    const ttape_report_row *row = &shown->row;
+    bool is_whole = row->exit_count != 0 && !view->selection->has_range;
+    shown->mean_ns = is_whole && row->decoded ? row->duration_mean_ns : row->mean_ns;
+    shown->deviation_ns = row->decoded ? row->duration_deviation_ns : row->deviation_ns;
+    if (!is_whole || row->decoded || row->max_ns <= 0)
+        return;
+    double least_ns = row->sum_of_squares / (double)row->max_ns;
+    shown->is_recursive = least_ns > (double)row->total_ns * (1 + ROUNDED);
+    if (!shown->is_recursive)
+        return;
+    double mean_ns = least_ns / (double)row->exit_count;
+    mean_ns = mean_ns > row->mean_ns ? mean_ns : row->mean_ns;
+    double square = row->sum_of_squares / (double)row->exit_count - mean_ns * mean_ns;
+    shown->mean_ns = mean_ns;
+    shown->deviation_ns = square > 0 ? sqrt(square) : 0;
+}
+
 void tool_report_add(struct tool_report *view, const ttape_report *report, const char *group,
                      enum tool_report_role role)
 {
@@ -57,6 +81,7 @@ void tool_report_add(struct tool_report *view, const ttape_report *report, const
                                         .group = group,
                                         .role = role,
                                         .on_cpu_ns = tool_report_on_cpu(view, &rows[i])};
+        tool_report_measure(view, row);
         for (size_t p = 0; p < TOOL_PERCENTILES; p++) {
             row->has_percentiles = ttape_report_get_percentile(report, i, tool_percentiles[p],
                                                                &row->percentiles[p]) == TTAPE_OK;
@@ -169,7 +194,7 @@ int tool_report_filter(struct tool_report *view, const char *expression)
 
 /* ---- order ---- */
 
-enum key_kind { KEY_SIGNED, KEY_UNSIGNED, KEY_REAL, KEY_DEVIATION, KEY_NAME };
+enum key_kind { KEY_SIGNED, KEY_UNSIGNED, KEY_REAL, KEY_NAME };
 
 struct key {
     const char *name;
@@ -192,10 +217,10 @@ static const struct key keys[] = {
     KEY("self", row.self_ns),
     KEY("on-cpu", on_cpu_ns),
     KEY("calls", row.call_count),
-    KEY("mean", row.mean_ns),
+    KEY("mean", mean_ns),
     KEY("min", row.min_ns),
     KEY("max", row.max_ns),
-    {"deviation", KEY_DEVIATION, 0},
+    KEY("deviation", deviation_ns),
     KEY("idle", row.idle_ns),
     KEY("span", row.span_ns),
     {"name", KEY_NAME, 0},
@@ -259,12 +284,6 @@ static int parse_order(struct ordering *order, const char *text)
 
 #define FALLING(a, b) (((a) < (b)) - ((a) > (b)))
 
-static int compare_deviations(const ttape_report_row *a, const ttape_report_row *b)
-{
-    return a->decoded && b->decoded ? FALLING(a->duration_deviation_ns, b->duration_deviation_ns)
-                                    : FALLING(a->deviation_ns, b->deviation_ns);
-}
-
 static int compare_texts(struct tool_report *view, const struct tool_report_row *a,
                          const struct tool_report_row *b)
 {
@@ -281,7 +300,6 @@ static int compare_by(struct tool_report *view, const struct key *key,
     case KEY_SIGNED: return FALLING(*(const int64_t *)one, *(const int64_t *)two);
     case KEY_UNSIGNED: return FALLING(*(const uint64_t *)one, *(const uint64_t *)two);
     case KEY_REAL: return FALLING(*(const double *)one, *(const double *)two);
-    case KEY_DEVIATION: return compare_deviations(&a->row, &b->row);
     default: return compare_texts(view, a, b);
     }
 }

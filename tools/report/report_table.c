@@ -102,13 +102,16 @@ static const char *mark_of(const ttape_report_row *row)
     return row->is_about ? "~" : row->is_least ? ">=" : "";
 }
 
-static void put_mean(struct printing *print, const ttape_report_row *row)
+static void put_mean(struct printing *print, const struct tool_report_row *shown)
 {
+    const ttape_report_row *row = &shown->row;
     if (row->call_count == 0 && row->exit_count == 0)
         tool_table_text(&print->table, TOOL_FAINT, "-");
     else
-        tool_table_time_marked(&print->table, TOOL_PLAIN, whole_ns(row->mean_ns),
-                               row->exit_count == 0 ? mark_of(row) : "");
+        tool_table_time_marked(&print->table, TOOL_PLAIN, whole_ns(shown->mean_ns),
+                               row->exit_count == 0  ? mark_of(row)
+                               : shown->is_recursive ? ">="
+                                                     : "");
 }
 
 static void put_self_mean(struct printing *print, const ttape_report_row *row)
@@ -128,9 +131,13 @@ static void put_origin(struct printing *print, const ttape_report_row *row,
     tool_table_bytes(&print->table, TOOL_PLAIN, text, size);
 }
 
-static double deviation_of(const ttape_report_row *row)
+static void put_deviation(struct printing *print, const struct tool_report_row *row)
 {
-    return row->decoded ? row->duration_deviation_ns : row->deviation_ns;
+    if (row->row.exit_count == 0)
+        tool_table_text(&print->table, TOOL_FAINT, "-");
+    else
+        tool_table_time_marked(&print->table, TOOL_PLAIN, whole_ns(row->deviation_ns),
+                               row->is_recursive ? "<=" : "");
 }
 
 static void put_about(struct printing *print, int64_t time_ns)
@@ -281,10 +288,10 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     case OFF: put_off(print, row); break;
     case SHARE: put_share(print, tone, shown->on_cpu_ns); break;
     case CALLS: tool_table_count(table, TOOL_PLAIN, row->call_count); break;
-    case MEAN: put_mean(print, row); break;
+    case MEAN: put_mean(print, shown); break;
     case MIN: put_duration(print, shown, row->min_ns); break;
     case MAX: put_duration(print, shown, row->max_ns); break;
-    case DEVIATION: put_duration(print, shown, whole_ns(deviation_of(row))); break;
+    case DEVIATION: put_deviation(print, shown); break;
     case P50: put_percentile(print, shown, 0); break;
     case P90: put_percentile(print, shown, 1); break;
     case P99: put_percentile(print, shown, 3); break;

@@ -31,7 +31,9 @@ struct tool_report_row {
     const char *group; /* the regular expression of a group */
     enum tool_report_role role;
     int64_t percentiles[TOOL_PERCENTILES];
-    int64_t on_cpu_ns; /* of its own time, as far as it is known */
+    int64_t on_cpu_ns;            /* of its own time, as far as it is known */
+    double mean_ns, deviation_ns; /* as they are shown */
+    bool is_recursive;            /* they are bounds: summaries count recursion once in the total */
     bool has_percentiles;
     size_t first_bucket; /* how its durations are spread; with a count of 0, nobody asked */
     uint32_t bucket_count;
@@ -95,6 +97,9 @@ bool tool_report_knows_cpu(const struct tool_report *view);
  * known, and of what is not known, all of it. Of the whole report: of all threads. */
 int64_t tool_report_on_cpu(const struct tool_report *view, const ttape_report_row *row);
 int64_t tool_report_all_on_cpu(const struct tool_report *view);
+
+/* Works out what is shown of a row's durations. */
+void tool_report_measure(const struct tool_report *view, struct tool_report_row *row);
 
 /* What a row is called: a function, a path, a thread ... It stands until the next call. */
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row);

@@ -322,6 +322,7 @@ void tool_subjects_rows(struct tool_subjects *subjects, struct tool_report *view
             row->row.site = TTAPE_NONE;
         }
         row->on_cpu_ns = tool_report_on_cpu(view, &row->row);
+        tool_report_measure(view, row);
         if (!threads) {
             ttape_site site;
             (void)ttape_reader_get_site(subjects->reader, row->row.site, &site);
