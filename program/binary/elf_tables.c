@@ -36,11 +36,12 @@ static void list_sections(Elf *elf, struct elf_sections *sections)
     }
 }
 
-/* Order among symbols of one address: functions, resolvers, labels; global, weak, local. */
+/* Order among symbols of one address: functions, resolvers, labels; then those that others see, weak
+ * or not, as a C library has its own __nanosleep for what all call nanosleep; then local ones. */
 static bool rank_of(const GElf_Sym *symbol, bool of_data, uint32_t *rank)
 {
     static const uint32_t bindings[16] = {
-        [STB_LOCAL] = 3, [STB_GLOBAL] = 1, [STB_WEAK] = 2, [STB_GNU_UNIQUE] = 1};
+        [STB_LOCAL] = 3, [STB_GLOBAL] = 1, [STB_WEAK] = 1, [STB_GNU_UNIQUE] = 1};
     static const uint32_t types[16] = {[STT_FUNC] = 1, [STT_GNU_IFUNC] = 2, [STT_NOTYPE] = 3};
     uint32_t binding = bindings[GELF_ST_BIND(symbol->st_info)];
     static const uint32_t data_types[16] = {[STT_OBJECT] = 1, [STT_COMMON] = 1};

@@ -109,7 +109,7 @@ for compiler in gcc clang; do
     fi
 done
 
-# Aliases: global before weak before local, then the shortest, then the first by alphabet.
+# Aliases: global and weak before local, then the shortest, then the first by alphabet.
 cat >alias.c <<'END'
 static int local_one(void) { return 1; }
 int weak_one(void) __attribute__((weak, alias("local_one")));
@@ -121,7 +121,9 @@ int wk(void) __attribute__((weak, alias("local_two")));
 __asm__(".text\n.type outside,@function\noutside: nop\ninside: nop\n.size outside,.-outside\n"
         "label: nop\nnop\n");
 int (*kept[2])(void) = {local_one, local_two};
-int main(void) { return kept[0]() + kept[1](); }
+int __three(void) { return 3; }
+int three(void) __attribute__((weak, alias("__three")));
+int main(void) { return kept[0]() + kept[1]() + __three(); }
 END
 gcc alias.c -o alias
 tools text "$PWD/alias" 0x555555554000 >alias.txt
@@ -133,7 +135,8 @@ done
 named 0 alias
 has alias.sites ' global_a '
 has alias.sites ' wk '
-lines <(grep -cE ' (weak_one|global_long|global_b|local_one|local_two) ' alias.sites |
+has alias.sites ' three '
+lines <(grep -cE ' (weak_one|global_long|global_b|local_one|local_two|__three) ' alias.sites |
     grep -v '^0' || true) 0
 lines <(grep -E ' outside ' alias.sites) 2 # its own address, and the label inside of it
 has alias.sites ' label '
