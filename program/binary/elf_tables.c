@@ -36,8 +36,8 @@ static void list_sections(Elf *elf, struct elf_sections *sections)
     }
 }
 
-/* Order among symbols of one address: functions, resolvers, labels; then those that others see, weak
- * or not, as a C library has its own __nanosleep for what all call nanosleep; then local ones. */
+/* Order among symbols of one address: functions, resolvers, labels; of these what others see, weak
+ * or not, as a C library has a __nanosleep of its own for what all call nanosleep; local ones. */
 static bool rank_of(const GElf_Sym *symbol, bool of_data, uint32_t *rank)
 {
     static const uint32_t bindings[16] = {

@@ -89,9 +89,13 @@ bool ttp_attach_is_over(struct ttp_attach *attach);
 void ttp_attach_follow(struct ttp_attach *attach);
 /* Patches the functions that these wishes choose, in the place of those that were chosen before:
  * the plans are the same for modules that were there, and what others call in libraries, and system
- * calls, stay. Nothing is changed after a failure. Plans and choices stay as long as the handle. */
+ * calls, stay. For functions that somebody is inside it stops TTP_ATTACH_TRIES times; the same may
+ * be asked for once more, which stops it once. Nothing is changed after a failure. Plans and
+ * choices stay as long as the handle. */
+#define TTP_ATTACH_TRIES 8u
 ttape_status ttp_attach_choose(struct ttp_attach *attach, const struct ttp_attach_wish *wishes,
-                               size_t count, struct ttp_attach_changed *changed, ttape_error *err);
+                               size_t count, bool is_once_more, struct ttp_attach_changed *changed,
+                               ttape_error *err);
 /* Puts everything back; the handle is freed. Failures are those of a process that runs on with
  * what could not be put back: err says what. */
 ttape_status ttp_attach_end(struct ttp_attach *attach, struct ttp_attach_counts *counts,

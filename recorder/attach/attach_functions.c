@@ -15,7 +15,6 @@
 
 #define PAUSE_NS   1000000
 #define STUB_BYTES ((uint64_t)sizeof(struct ttp_probe_stub))
-#define ROUNDS     8u /* of stops for functions that somebody is inside */
 
 /* A jump that is to come, or to go. */
 struct pick {
@@ -29,6 +28,7 @@ struct choosing {
     struct ttp_attach *a;
     const struct ttp_attach_wish *wishes;
     size_t wish_count;
+    uint32_t rounds; /* of stops for functions that somebody is inside */
     struct ttp_attach_changed *changed;
     struct pick *picks;             /* sorted by address, and */
     struct ttp_changes changes;     /* the same */
@@ -137,11 +137,9 @@ static struct ttp_chosen_head *copy_choice(const struct ttp_attach_wish *wish)
     size_t bits = ttp_chosen_bits_bytes(wish->plan->function_count);
     size_t bytes = wish->chosen != NULL ? wish->chosen->total_bytes : sizeof *wish->chosen + bits;
     struct ttp_chosen_head *copy = malloc(bytes);
-    if (copy == NULL)
-        return NULL;
-    if (wish->chosen != NULL) {
+    if (copy != NULL && wish->chosen != NULL) {
         memcpy(copy, wish->chosen, bytes);
-    } else {
+    } else if (copy != NULL) {
         *copy = (struct ttp_chosen_head){.function_count = wish->plan->function_count};
         memset(copy + 1, 0xff, bits);
     }
@@ -528,7 +526,7 @@ static ttape_status stop_for_changes(struct choosing *c, ttape_error *err)
     if (!ttp_attach_look_at_maps(a))
         return ttp_attach_refuse_it(a, "its mappings cannot be read", err);
     c->changed->busy = 1;
-    for (uint32_t round = 0; round < ROUNDS && c->changed->busy != 0; round++) {
+    for (uint32_t round = 0; round < c->rounds && c->changed->busy != 0; round++) {
         struct ttp_stop stop;
         if (round != 0)
             (void)nanosleep(&pause, NULL);
@@ -571,9 +569,11 @@ static void count_all(struct choosing *c)
 }
 
 ttape_status ttp_attach_choose(struct ttp_attach *a, const struct ttp_attach_wish *wishes,
-                               size_t count, struct ttp_attach_changed *changed, ttape_error *err)
+                               size_t count, bool is_once_more, struct ttp_attach_changed *changed,
+                               ttape_error *err)
 {
     struct choosing c = {.a = a, .wishes = wishes, .wish_count = count, .changed = changed};
+    c.rounds = is_once_more ? 1 : TTP_ATTACH_TRIES;
     const struct ttp_stood before = a->counts->stood;
     *changed = (struct ttp_attach_changed){0};
     if (count_wanted(&c) == 0)

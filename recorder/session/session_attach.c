@@ -12,6 +12,9 @@
 #define LINE_BYTES  (PATH_BYTES + 256u)
 #define LOOK_ROUNDS 8u /* between two looks at the process */
 #define MODULES     4096u
+#define TRIES       40u               /* later, for functions that somebody is inside */
+#define PAUSE_NS    UINT64_C(5000000) /* before each of these, and so much for what it took: */
+#define PAUSE_SHARE 20u
 
 static uint64_t now_ns(void)
 {
@@ -20,21 +23,15 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Modules of the process that are patched. */
-struct wishes {
-    struct ttp_attach_wish *list;
-    size_t count, capacity;
-};
-
-static void free_wishes(struct wishes *wishes)
+static void free_wishes(struct ttp_session_wishes *wishes)
 {
     for (size_t i = 0; i < wishes->count; i++)
         free((void *)(uintptr_t)wishes->list[i].module);
     free(wishes->list);
-    *wishes = (struct wishes){0};
+    *wishes = (struct ttp_session_wishes){0};
 }
 
-static bool is_asked(const struct wishes *wishes, const char *path)
+static bool is_asked(const struct ttp_session_wishes *wishes, const char *path)
 {
     for (size_t i = 0; i < wishes->count; i++)
         if (strcmp(wishes->list[i].module, path) == 0)
@@ -43,7 +40,7 @@ static bool is_asked(const struct wishes *wishes, const char *path)
 }
 
 /* False: no memory. */
-static bool ask(struct wishes *wishes, const ttape_session_options *o, const char *path)
+static bool ask(struct ttp_session_wishes *wishes, const ttape_session_options *o, const char *path)
 {
     const void *chosen = NULL;
     if (wishes->count == MODULES || is_asked(wishes, path))
@@ -68,7 +65,8 @@ static bool ask(struct wishes *wishes, const ttape_session_options *o, const cha
 }
 
 /* The executable first, then what else is mapped with code, as the kernel's list has it. */
-static bool ask_all(struct wishes *wishes, const ttape_session_options *o, const char *executable)
+static bool ask_all(struct ttp_session_wishes *wishes, const ttape_session_options *o,
+                    const char *executable)
 {
     char path[64], line[LINE_BYTES];
     (void)snprintf(path, sizeof path, "/proc/%u/maps", o->pid);
@@ -85,8 +83,8 @@ static bool ask_all(struct wishes *wishes, const ttape_session_options *o, const
     return is_whole;
 }
 
-static ttape_status attach(ttape_session *session, const struct wishes *wishes, const char *path,
-                           ttape_error *err)
+static ttape_status attach(ttape_session *session, const struct ttp_session_wishes *wishes,
+                           const char *path, ttape_error *err)
 {
     const ttape_session_options *o = &session->options;
     if (wishes->count == 0)
@@ -119,7 +117,7 @@ static void find_executable(uint32_t pid, char path[PATH_BYTES])
 ttape_status ttp_session_attach(ttape_session *session, ttape_error *err)
 {
     const ttape_session_options *o = &session->options;
-    struct wishes wishes = {0};
+    struct ttp_session_wishes wishes = {0};
     char path[PATH_BYTES];
     session->state.pid = o->pid;
     find_executable(o->pid, path);
@@ -157,11 +155,10 @@ static void say_unchanged(ttape_error *err)
                    why);
 }
 
-static ttape_status choose(ttape_session *session, const char *functions,
-                           struct ttp_attach_changed *changed, ttape_error *err)
+static ttape_status choose(ttape_session *session, const char *functions, ttape_error *err)
 {
     const ttape_session_options *o = &session->options;
-    struct wishes wishes = {0};
+    struct ttp_session_choice *choice = &session->choice;
     char path[PATH_BYTES];
     if (ttp_attach_is_over(session->attached))
         return ttp_fail_plain(err, TTAPE_E_STATE,
@@ -170,43 +167,97 @@ static ttape_status choose(ttape_session *session, const char *functions,
     TTP_TRY(o->choose(o->context, functions, err));
     find_executable(o->pid, path);
     ttape_status status =
-        ask_all(&wishes, o, path)
-            ? ttp_attach_choose(session->attached, wishes.list, wishes.count, changed, err)
+        ask_all(&choice->wishes, o, path)
+            ? ttp_attach_choose(session->attached, choice->wishes.list, choice->wishes.count, false,
+                                &choice->changed, err)
             : ttp_fail_memory(err);
     if (status != TTAPE_OK)
         (void)o->choose(o->context, NULL, NULL);
-    free_wishes(&wishes);
     return status;
+}
+
+static void end_choice(struct ttp_session_choice *choice)
+{
+    free_wishes(&choice->wishes);
+    *choice = (struct ttp_session_choice){0};
+}
+
+static void answer_choice(ttape_session *session)
+{
+    const ttape_session_options *o = &session->options;
+    char said[TTP_ANSWER_BYTES] = "";
+    ttape_functions_changed told;
+    fill_changed(&told, &session->choice.changed);
+    bool has_rules = o->changed(o->context, &told, said, sizeof said);
+    ttp_functions_answer(session->recording, has_rules ? TTP_FUNCTIONS_RULES : TTP_FUNCTIONS_DONE,
+                         said);
+    end_choice(&session->choice);
+}
+
+/* What is recorded goes on between two tries, and the program runs for much longer than it stands
+ * still. */
+static void plan_try(struct ttp_session_choice *choice, uint64_t stood_ns)
+{
+    uint64_t pause = stood_ns * PAUSE_SHARE;
+    choice->next_ns = now_ns() + (pause > PAUSE_NS ? pause : PAUSE_NS);
+}
+
+/* What is left of the choice is tried once more. Where that fails it stays as it was. */
+static void try_again(ttape_session *session)
+{
+    struct ttp_session_choice *choice = &session->choice;
+    struct ttp_attach_changed now, *all = &choice->changed;
+    if (now_ns() < choice->next_ns)
+        return;
+    choice->tries--;
+    if (ttp_attach_is_over(session->attached) ||
+        ttp_attach_choose(session->attached, choice->wishes.list, choice->wishes.count, true, &now,
+                          NULL) != TTAPE_OK) {
+        answer_choice(session);
+        return;
+    }
+    now.added += all->added;
+    now.removed += all->removed;
+    now.stops += all->stops;
+    plan_try(choice, now.longest_ns);
+    now.longest_ns = all->longest_ns > now.longest_ns ? all->longest_ns : now.longest_ns;
+    *all = now;
+    if (now.busy == 0 || choice->tries == 0)
+        answer_choice(session);
 }
 
 static void change_functions(ttape_session *session)
 {
-    const ttape_session_options *o = &session->options;
-    char *functions = ttp_functions_asked(session->recording), said[TTP_ANSWER_BYTES] = "";
+    struct ttp_session_choice *choice = &session->choice;
+    char *functions = ttp_functions_asked(session->recording);
     ttape_error err = {0};
-    struct ttp_attach_changed changed;
-    ttape_functions_changed told;
     if (functions == NULL)
         return;
-    ttape_status status = choose(session, functions, &changed, &err);
-    if (status == TTAPE_OK) {
-        fill_changed(&told, &changed);
-        bool has_rules = o->changed(o->context, &told, said, sizeof said);
-        ttp_functions_answer(session->recording,
-                             has_rules ? TTP_FUNCTIONS_RULES : TTP_FUNCTIONS_DONE, said);
-    } else {
+    ttape_status status = choose(session, functions, &err);
+    free(functions);
+    if (status != TTAPE_OK) {
         say_unchanged(&err);
         ttp_functions_answer(session->recording, TTP_FUNCTIONS_REFUSED, err.message);
+        end_choice(choice);
+    } else if (choice->changed.busy == 0) {
+        answer_choice(session);
+    } else {
+        choice->tries = TRIES;
+        plan_try(choice, choice->changed.longest_ns);
     }
-    free(functions);
 }
 
 bool ttp_session_is_attach_over(ttape_session *session, const ttape_recording_status *now)
 {
     bool is_late = session->attach_until_ns != 0 && now_ns() >= session->attach_until_ns;
-    if (now->stopped || session->is_left || is_late)
+    bool is_asked_to_end = now->stopped || session->is_left || is_late;
+    if (is_asked_to_end && session->choice.tries != 0)
+        answer_choice(session);
+    if (is_asked_to_end)
         return true;
-    if (session->options.choose != NULL && session->options.changed != NULL)
+    if (session->choice.tries != 0)
+        try_again(session);
+    else if (session->options.choose != NULL && session->options.changed != NULL)
         change_functions(session);
     if (session->attach_round++ % LOOK_ROUNDS != 0)
         return false;
@@ -219,6 +270,7 @@ bool ttp_session_is_attach_over(ttape_session *session, const ttape_recording_st
 void ttp_session_detach(ttape_session *session)
 {
     ttape_error err = {0};
+    end_choice(&session->choice);
     if (session->attached == NULL)
         return;
     struct ttp_attach *attached = session->attached;

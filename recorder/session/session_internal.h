@@ -36,6 +36,19 @@ struct ttp_engine {
     void (*end)(ttape_session *session);
 };
 
+/* Modules of a process that are patched. */
+struct ttp_session_wishes {
+    struct ttp_attach_wish *list;
+    size_t count, capacity;
+};
+/* Another choice of functions: it is tried again for those that somebody is inside. */
+struct ttp_session_choice {
+    struct ttp_session_wishes wishes;
+    struct ttp_attach_changed changed; /* until now */
+    uint32_t tries;                    /* that are left; 0: there is no such choice */
+    uint64_t next_ns;                  /* when the next one comes */
+};
+
 struct ttape_session {
     ttape_session_options options;
     ttape_recording_options recording_options;
@@ -55,6 +68,7 @@ struct ttape_session {
     struct ttp_attach_counts attach_counts;
     uint32_t attach_round;
     uint64_t attach_ns, attach_until_ns; /* for how long, and until when; 0: until it is left */
+    struct ttp_session_choice choice;    /* of functions that is not answered yet */
     struct ttp_machine machine;          /* when the command began */
     struct rusage usage;                 /* of the command, once it has ended and has_usage */
     bool has_usage;

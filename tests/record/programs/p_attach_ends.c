@@ -2,7 +2,8 @@
  * another process, or stops it: the KILL_AT-th, of those since there is a file KILL_FROM, where
  * that is said. And into the file STOPS_SAID goes, of each stop when the next one begins, how
  * often a task ran meanwhile, and on how many processors the recorder might; into STOPS_TOOK the
- * first task, and for how many nanoseconds it was held. */
+ * first task, and for how many nanoseconds it was held. Before the HOLD_AT-th stop since there is a
+ * file HOLD_FROM it stops itself. */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -55,9 +56,18 @@ __attribute__((destructor)) static void say_held(void)
     held = 0;
 }
 
+static void hold(void)
+{
+    static unsigned long stops;
+    const char *at = getenv("HOLD_AT"), *from = getenv("HOLD_FROM");
+    if (at != NULL && from != NULL && access(from, F_OK) == 0 && ++stops == strtoul(at, NULL, 10))
+        (void)raise(SIGSTOP);
+}
+
 static void begin_stop(pid_t task)
 {
     say_held();
+    hold();
     held = task;
     (void)clock_gettime(CLOCK_MONOTONIC, &begun);
     ended = begun;
