@@ -42,8 +42,8 @@ struct decoder {
     size_t size_bytes;
     struct ttp_reader_cursor directory; /* at the next block's entry */
     size_t body;                        /* where the next block's bytes begin */
-    uint64_t
-        value[TTP_STA_SYMBOLS]; /* of a symbol: its base, and above it its number of raw bits */
+    uint32_t base[TTP_STA_SYMBOLS], mask[TTP_STA_SYMBOLS]; /* of a symbol: its raw bits in a word */
+    uint8_t width[TTP_STA_SYMBOLS];                        /* ... and how many they are */
     uint32_t blocks, order;
     bool has_wide;
     ttape_error *err;
@@ -392,6 +392,21 @@ static inline uint64_t load_bits(const uint8_t *at, const uint8_t *end)
     return bits;
 }
 
+/* Differences of the events [from, until), for which there are bits enough; returns where their
+ * bits end. */
+static uint64_t take_raw(const struct decoder *d, const uint8_t *restrict symbol,
+                         const uint8_t *restrict raw, uint64_t at, uint32_t from, uint32_t until,
+                         uint32_t *restrict delta)
+{
+    for (uint64_t i = from; i < until; i++) {
+        uint32_t s = symbol[i];
+        uint64_t bits = ttp_load64(raw + (at >> 3)) >> (at & 7);
+        delta[i] = d->base[s] + ((uint32_t)bits & d->mask[s]);
+        at += d->width[s];
+    }
+    return at;
+}
+
 /* Symbols and raw bits become differences. */
 static ttape_status read_raw(const struct decoder *d, const struct lane *lane, uint32_t *delta)
 {
@@ -400,14 +415,22 @@ static ttape_status read_raw(const struct decoder *d, const struct lane *lane, u
     const uint8_t *raw = d->data + offset, *end = raw + lane->entry.raw_bytes;
     const uint64_t limit = lane->entry.raw_bytes * 8;
     uint64_t at = 0;
-    for (uint32_t i = 0; i < lane->events; i++) {
-        uint64_t value = d->value[symbol[i]];
-        uint32_t width = (uint32_t)(value >> 32);
-        if (__builtin_expect(at + width > limit, 0))
+    uint32_t i = 0;
+    /* As long as whole words of bits are left for each event, nothing can be missing. */
+    for (uint64_t sure; limit > at + 64 && (sure = (limit - at - 64) / 32) >= UNCHECKED;) {
+        uint32_t until = sure < lane->events - i ? i + (uint32_t)sure : lane->events;
+        if (i == until)
+            break;
+        at = take_raw(d, symbol, raw, at, i, until, delta);
+        i = until;
+    }
+    for (; i < lane->events; i++) {
+        uint32_t s = symbol[i];
+        if (__builtin_expect(at + d->width[s] > limit, 0))
             return fail_at(d, "T-STA-52", offset, "too few raw bits");
         uint64_t bits = load_bits(raw + (at >> 3), end) >> (at & 7);
-        delta[i] = (uint32_t)value + ((uint32_t)bits & ((1u << width) - 1));
-        at += width;
+        delta[i] = d->base[s] + ((uint32_t)bits & d->mask[s]);
+        at += d->width[s];
     }
     if ((at + 7) / 8 != lane->entry.raw_bytes || ((at & 7) != 0 && raw[at >> 3] >> (at & 7) != 0))
         return fail_at(d, "T-STA-52", offset, "too many raw bits");
@@ -464,8 +487,11 @@ static struct lane next_lane(struct decoder *d, uint32_t number)
 static ttape_status decode_blocks(struct decoder *d, uint32_t first, uint32_t count)
 {
     struct lane lane[LANES];
-    for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++)
-        d->value[s] = ttp_tick_base(s) | (uint64_t)ttp_tick_raw_bits(s) << 32;
+    for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++) {
+        d->base[s] = ttp_tick_base(s);
+        d->width[s] = (uint8_t)ttp_tick_raw_bits(s);
+        d->mask[s] = (1u << d->width[s]) - 1;
+    }
     for (uint32_t b = 0; b < first; b++)
         next_lane(d, b);
     for (uint32_t b = first, lanes; count != 0; b += lanes, count -= lanes) {
