@@ -117,7 +117,7 @@ static bool is_wanted(const struct part *part, uint32_t site)
 }
 
 static ttape_status make_report(const struct query *query, const struct part *part,
-                                struct batch **out, ttape_error *err)
+                                const ttape_watch *watch, struct batch **out, ttape_error *err)
 {
     ttape_report *report;
     uint32_t count;
@@ -132,6 +132,7 @@ static ttape_status make_report(const struct query *query, const struct part *pa
                                 .jobs = query->jobs,
                                 .memory_bytes = query->memory_bytes,
                                 .damage = query->skips_damage ? count_damage : NULL,
+                                .watch = watch,
                                 .context = (void *)part};
     ttape_status status = ttape_report_make(&report, part->file->reader, &how, err);
     if (status != TTAPE_OK)
@@ -171,7 +172,7 @@ static bool put_longest(struct batch *batch, const struct part *part,
 }
 
 static ttape_status make_slow(const struct query *query, const struct part *part,
-                              struct batch **out, ttape_error *err)
+                              const ttape_watch *watch, struct batch **out, ttape_error *err)
 {
     ttape_longest *longest;
     uint32_t count;
@@ -187,6 +188,7 @@ static ttape_status make_slow(const struct query *query, const struct part *part
                                  .memory_bytes = query->memory_bytes,
                                  .selects = part->sites != NULL ? selects : NULL,
                                  .damage = query->skips_damage ? count_damage : NULL,
+                                 .watch = watch,
                                  .context = (void *)part};
     ttape_status status = ttape_longest_find(&longest, part->file->reader, &how, err);
     if (status != TTAPE_OK)
@@ -272,11 +274,11 @@ static ttape_status make_definitions(const struct query *query, const struct par
     return is_whole ? TTAPE_OK : say_no_memory(err);
 }
 
-ttape_status answer_make(const struct query *query, const struct part *part, struct batch **out,
-                         ttape_error *err)
+ttape_status answer_make(const struct query *query, const struct part *part,
+                         const ttape_watch *watch, struct batch **out, ttape_error *err)
 {
-    ttape_status status = query->table == TABLE_REPORT ? make_report(query, part, out, err)
-                          : query->table == TABLE_SLOW ? make_slow(query, part, out, err)
+    ttape_status status = query->table == TABLE_REPORT ? make_report(query, part, watch, out, err)
+                          : query->table == TABLE_SLOW ? make_slow(query, part, watch, out, err)
                                                        : make_definitions(query, part, out, err);
     if (status != TTAPE_OK) {
         batch_drop(*out);

@@ -280,7 +280,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
     struct batch *batch = NULL;
     *out = (struct ArrowArray){0}; /* released: the end */
     own->error = (ttape_error){0};
-    if (own->source.next(own->source.state, &batch, &own->error) != TTAPE_OK)
+    if (own->source.next(own->source.state, NULL, &batch, &own->error) != TTAPE_OK)
         return own->error.status == TTAPE_E_MEMORY ? ENOMEM : EIO;
     if (batch == NULL)
         return 0;

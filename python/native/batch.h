@@ -63,8 +63,13 @@ bool batch_mend_texts(const struct batch *batch, unsigned column, int64_t **offs
 
 /* Where batches come from. */
 struct source {
-    /* The next batch, or NULL at the end. */
-    ttape_status (*next)(void *state, struct batch **out, ttape_error *err);
+    /* The next batch, or NULL at the end. The watch may be NULL. */
+    ttape_status (*next)(void *state, const ttape_watch *watch, struct batch **out,
+                         ttape_error *err);
+    /* Rows behind those of the batch until it is full, or there are no more; NULL: texts are no
+     * rows that somebody else has room for. */
+    ttape_status (*fill)(void *state, const ttape_watch *watch, struct batch *into,
+                         ttape_error *err);
     void (*close)(void *state);
     void *state;
     const struct column *columns;

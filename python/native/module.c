@@ -264,6 +264,23 @@ static void stream_dealloc(PyObject *self)
     free_object(self);
 }
 
+/* A call without the interpreter's lock, which takes it back now and then: for Ctrl-C. */
+struct waiting {
+    PyThreadState *thread;
+    bool is_over; /* with an exception */
+};
+
+static bool look_for_signals(void *context, uint64_t done, uint64_t all)
+{
+    struct waiting *waiting = context;
+    (void)done;
+    (void)all;
+    PyEval_RestoreThread(waiting->thread);
+    waiting->is_over = waiting->is_over || PyErr_CheckSignals() != 0;
+    waiting->thread = PyEval_SaveThread();
+    return !waiting->is_over;
+}
+
 static PyObject *stream_next(PyObject *self)
 {
     struct stream_object *object = (struct stream_object *)self;
@@ -272,10 +289,18 @@ static PyObject *stream_next(PyObject *self)
     ttape_error err = {0};
     ttape_status status;
     if (source.close == NULL)
-        return NULL;             /* it is over */
+        return NULL; /* it is over */
+    struct waiting waiting = {0};
+    const ttape_watch watch = {look_for_signals, &waiting};
     object->source.close = NULL; /* nobody else takes from it meanwhile */
-    Py_BEGIN_ALLOW_THREADS status = source.next(source.state, &batch, &err);
-    Py_END_ALLOW_THREADS object->source = source;
+    waiting.thread = PyEval_SaveThread();
+    status = source.next(source.state, &watch, &batch, &err);
+    PyEval_RestoreThread(waiting.thread);
+    object->source = source;
+    if (waiting.is_over) {
+        batch_drop(batch);
+        return NULL;
+    }
     if (status != TTAPE_OK)
         return raise_error(types_by(self), &err);
     if (batch == NULL) {
@@ -288,6 +313,67 @@ static PyObject *stream_next(PyObject *self)
     else
         made->batch = batch;
     return (PyObject *)made;
+}
+
+/* ---- rows in memory of others ---- */
+
+enum { COLUMNS_MOST = 16 };
+
+static void give_back(Py_buffer *views, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        PyBuffer_Release(&views[i]);
+}
+
+/* The columns' buffers, of which the shortest says how many rows there is room for. */
+static bool take_buffers(const struct source *source, PyObject *list, Py_buffer *views,
+                         struct batch *batch)
+{
+    batch->capacity = SIZE_MAX;
+    for (unsigned i = 0; i < source->column_count; i++) {
+        size_t width = column_width(source->columns[i].kind);
+        if (PyObject_GetBuffer(PyList_GetItem(list, i), &views[i], PyBUF_WRITABLE) != 0) {
+            give_back(views, i);
+            return false;
+        }
+        batch->data[i] = views[i].buf;
+        if ((size_t)views[i].len / width < batch->capacity)
+            batch->capacity = (size_t)views[i].len / width;
+    }
+    return true;
+}
+
+/* Rows into a list of buffers, one a column; how many. */
+static PyObject *stream_fill(PyObject *self, PyObject *list)
+{
+    struct stream_object *object = (struct stream_object *)self;
+    struct source source = object->source;
+    Py_buffer views[COLUMNS_MOST];
+    void *data[COLUMNS_MOST];
+    struct batch batch = {
+        .columns = source.columns, .column_count = source.column_count, .data = data};
+    struct waiting waiting = {0};
+    const ttape_watch watch = {look_for_signals, &waiting};
+    ttape_error err = {0};
+    if (source.close == NULL)
+        return PyLong_FromLong(0);
+    if (source.fill == NULL || source.column_count > COLUMNS_MOST ||
+        PyList_Size(list) != (Py_ssize_t)source.column_count) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "a buffer is wanted for each column of numbers");
+        return NULL;
+    }
+    if (!take_buffers(&source, list, views, &batch))
+        return NULL;
+    object->source.close = NULL;
+    waiting.thread = PyEval_SaveThread();
+    ttape_status status = source.fill(source.state, &watch, &batch, &err);
+    PyEval_RestoreThread(waiting.thread);
+    object->source = source;
+    give_back(views, source.column_count);
+    if (waiting.is_over)
+        return NULL;
+    return status == TTAPE_OK ? PyLong_FromSize_t(batch.rows) : raise_error(types_by(self), &err);
 }
 
 static void free_capsule(PyObject *capsule)
@@ -318,7 +404,8 @@ static PyObject *stream_arrow(PyObject *self, PyObject *nothing)
     return capsule;
 }
 
-static PyMethodDef stream_methods[] = {{"arrow", stream_arrow, METH_NOARGS, NULL}, {0}};
+static PyMethodDef stream_methods[] = {
+    {"arrow", stream_arrow, METH_NOARGS, NULL}, {"fill", stream_fill, METH_O, NULL}, {0}};
 static PyType_Slot stream_slots[] = {{Py_tp_dealloc, stream_dealloc},
                                      {Py_tp_iter, PyObject_SelfIter},
                                      {Py_tp_iternext, stream_next},

@@ -101,12 +101,20 @@ struct walk {
     ttape_cursor *events;
     ttape_call_cursor *calls;
     bool is_over;
+    const ttape_watch *watch;    /* of the call; may be NULL */
+    uint32_t unasked;            /* steps since it was asked */
     const ttape_call_step *step; /* of which so many calls are left to put */
     uint32_t left_count;
     struct batch *recent[2]; /* the last ones: filled again when nobody else has them */
 };
 
-enum { EVENTS_AT_ONCE = 2048 }; /* what a cache holds */
+enum { EVENTS_AT_ONCE = 2048 };    /* what a cache holds */
+enum { STEPS_UNASKED = 1u << 18 }; /* some milliseconds */
+
+static bool is_walked(const struct query *query)
+{
+    return query->table == TABLE_EVENTS || query->table == TABLE_CALLS;
+}
 
 static uint32_t streams_of(const struct part *part)
 {
@@ -216,13 +224,31 @@ static bool take_rows(struct batch *batch, const struct walk *walk, size_t count
     return in_range == count;
 }
 
+/* Whether somebody still wants to wait, when so many steps went by. */
+static ttape_status ask_watch(struct walk *walk, uint32_t steps, ttape_error *err)
+{
+    const ttape_watch *watch = walk->watch;
+    walk->unasked += steps;
+    if (walk->unasked < STEPS_UNASKED)
+        return TTAPE_OK;
+    walk->unasked = 0;
+    if (watch == NULL || watch->goes_on(watch->context, 0, 0))
+        return TTAPE_OK;
+    *err = (ttape_error){.status = TTAPE_E_STATE, .offset = TTAPE_ERROR_NO_OFFSET};
+    (void)snprintf(err->message, sizeof err->message, "nobody waits any more");
+    return TTAPE_E_STATE;
+}
+
 /* More events of the current thread into the batch; TTAPE_END: there are none. */
 static ttape_status add_events(struct walk *walk, struct batch *batch, ttape_error *err)
 {
     const ttape_event_columns to = columns_at(batch, batch->rows);
     size_t left = batch->capacity - batch->rows, count = 0;
-    ttape_status status = ttape_cursor_next_columns(
-        walk->events, &to, left < EVENTS_AT_ONCE ? left : EVENTS_AT_ONCE, &count, err);
+    ttape_status status = ask_watch(walk, EVENTS_AT_ONCE, err);
+    if (status != TTAPE_OK)
+        return status;
+    status = ttape_cursor_next_columns(walk->events, &to,
+                                       left < EVENTS_AT_ONCE ? left : EVENTS_AT_ONCE, &count, err);
     if (!take_rows(batch, walk, count))
         return TTAPE_END;
     if (status != TTAPE_OK && status != TTAPE_END &&
@@ -278,7 +304,9 @@ static ttape_status add_steps(struct walk *walk, struct batch *batch, ttape_erro
 {
     while (batch->rows < batch->capacity) {
         if (walk->left_count == 0) {
-            ttape_status status = ttape_call_cursor_step(walk->calls, &walk->step, err);
+            ttape_status status = ask_watch(walk, 1, err);
+            if (status == TTAPE_OK)
+                status = ttape_call_cursor_step(walk->calls, &walk->step, err);
             if (status != TTAPE_OK)
                 return status;
             if (walk->query.parents)
@@ -354,18 +382,30 @@ static ttape_status next_walked(struct walk *walk, struct batch **out, ttape_err
     return TTAPE_OK;
 }
 
-static ttape_status next_batch(void *state, struct batch **out, ttape_error *err)
+static ttape_status fill_rows(void *state, const ttape_watch *watch, struct batch *into,
+                              ttape_error *err)
+{
+    struct walk *walk = state;
+    walk->watch = watch;
+    ttape_status status = walk->is_over ? TTAPE_OK : fill_batch(walk, into, err);
+    walk->is_over = walk->is_over || status != TTAPE_OK;
+    return status;
+}
+
+static ttape_status next_batch(void *state, const ttape_watch *watch, struct batch **out,
+                               ttape_error *err)
 {
     struct walk *walk = state;
     *out = NULL;
+    walk->watch = watch;
     if (walk->is_over)
         return TTAPE_OK;
     ttape_status status = TTAPE_OK;
-    if (walk->query.table == TABLE_EVENTS || walk->query.table == TABLE_CALLS) {
+    if (is_walked(&walk->query)) {
         status = next_walked(walk, out, err);
     } else {
         if (walk->part < walk->query.part_count)
-            status = answer_make(&walk->query, &walk->query.parts[walk->part++], out, err);
+            status = answer_make(&walk->query, &walk->query.parts[walk->part++], watch, out, err);
         walk->is_over = *out == NULL;
     }
     if (status != TTAPE_OK)
@@ -393,6 +433,11 @@ bool query_start(struct source *source, struct query *query)
     walk->query = *query;
     walk->columns = query_columns(query, &walk->column_count);
     *query = (struct query){0};
-    *source = (struct source){next_batch, close_walk, walk, walk->columns, walk->column_count};
+    *source = (struct source){.next = next_batch,
+                              .fill = is_walked(&walk->query) ? fill_rows : NULL,
+                              .close = close_walk,
+                              .state = walk,
+                              .columns = walk->columns,
+                              .column_count = walk->column_count};
     return true;
 }

@@ -52,8 +52,8 @@ void query_free(struct query *query);
 const struct column *query_columns(const struct query *query, unsigned *count);
 
 /* ---- answers.c: tables that are made at once, for one part ---- */
-ttape_status answer_make(const struct query *query, const struct part *part, struct batch **out,
-                         ttape_error *err);
+ttape_status answer_make(const struct query *query, const struct part *part,
+                         const ttape_watch *watch, struct batch **out, ttape_error *err);
 
 extern const struct column report_columns[], slow_columns[], site_columns[], stream_columns[];
 extern const unsigned report_column_count, slow_column_count, site_column_count,

@@ -163,7 +163,8 @@ class Table:
         except _tracetape.NativeError as error:
             _raise(error, self._trace._paths_said)
 
-    def __len__(self):
+    def count(self):
+        """How many rows; no len(), for which list() would ask, and everything be read twice."""
         return sum(len(batch) for batch in self)
 
     def __arrow_c_stream__(self, requested_schema=None):
@@ -186,22 +187,31 @@ class Table:
 
     def to_numpy(self):
         """{column: array} of all rows."""
+        try:
+            return self._arrays()
+        except _tracetape.NativeError as error:
+            _raise(error, self._trace._paths_said)
+
+    def _arrays(self):
         import numpy
-        batches = iter(self)
-        first = next(batches, None)
-        if first is None:
+        stream = self._start()
+        batches = [Batch(native, self._columns) for native in itertools.islice(stream, 2)]
+        if not batches:
             return {name: numpy.empty(0, dtype=object if kind == "s" else kind)
                     for name, (_, kind, _, _) in self._columns.items()}
-        second = next(batches, None)
-        if second is None:
-            return first.to_numpy()
+        if len(batches) == 1:
+            return batches[0].to_numpy()
+        is_text = any(kind == "s" for _, kind, _, _ in self._columns.values())
         whole = {name: numpy.empty(self._most_rows, dtype=array.dtype)
-                 for name, array in first.to_numpy().items()}
+                 for name, array in batches[0].to_numpy().items()}
         count = 0
-        for batch in itertools.chain((first, second), batches):
+        rest = (Batch(native, self._columns) for native in stream) if is_text else ()
+        for batch in itertools.chain(batches, rest):
             for name, array in batch.to_numpy().items():
                 whole[name][count:count + len(batch)] = array
             count += len(batch)
+        if not is_text:  # where they are wanted, as they are read
+            count += stream.fill([array[count:] for array in whole.values()])
         for array in whole.values():
             array.resize(count, refcheck=False)  # what was not filled never was in memory
         return whole

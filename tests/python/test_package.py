@@ -2,8 +2,11 @@
 """The Python package: its numbers are the command's; columns are what numpy and Arrow take; damaged
 files are refused with rule and place, or skipped and counted."""
 import ctypes
+import functools
 import json
+import operator
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -55,7 +58,7 @@ def same_events(tracetape, trace):
         times = (time % 2 ** 64 for time in table["time_ns"])  # a vector has one below 0
         got = Counter(zip(table["stream"], table["number"], times, table["depth"],
                           (kinds[kind] if kinds[kind] in plain else "" for kind in table["kind"])))
-        assert len(opened.events()) == len(rows) == opened.info["events"]
+        assert opened.events().count() == len(rows) == opened.info["events"]
     assert got == wanted, (trace, (got - wanted).most_common(2), (wanted - got).most_common(2))
 
 
@@ -116,10 +119,10 @@ def choices(tracetape, trace):
                   zip(whole["stream"], whole["number"], whole["time_ns"])
                   if 100 <= time - first < 200 and streams["tid"][stream] in (7, 8)]
         assert list(zip(part["stream"], part["number"])) == wanted and wanted
-        assert len(opened.events(thread=12345)) == 0
+        assert opened.events(thread=12345).count() == 0
         sites = opened.sites().to_lists()
         assert "parse_b" in sites["symbol"] and "a.c" in sites["source"]
-        assert len(opened.calls(match="^nobody$")) == 0
+        assert opened.calls(match="^nobody$").count() == 0
         table = opened.calls()
     try:
         table.to_lists()
@@ -130,7 +133,7 @@ def choices(tracetape, trace):
     copy.write_bytes(trace.read_bytes())
     pattern = trace.with_name("a*.ttape")
     with tracetape.open([pattern]) as both, tracetape.open([trace, copy]) as two:
-        assert both.info["files"] == 2 and len(two.events()) == 2 * len(whole["time_ns"])
+        assert both.info["files"] == 2 and two.events().count() == 2 * len(whole["time_ns"])
         assert set(two.events().column("file")) == {0, 1}
 
 
@@ -173,13 +176,13 @@ def arguments(tracetape, trace):
                 raise AssertionError(f"taken, not: {said}")
             except (ValueError, TypeError) as error:
                 assert said in str(error), (said, error)
-        whole, first = len(opened.events()), opened.info["time_first_ns"]
+        whole, first = opened.events().count(), opened.info["time_first_ns"]
         for pair in ((0, wide), (None, last), (f"{wide}", None), ("0s", f"{wide}s"), ("5", None),
                      (Index(first), Index(wide)), ("0." + "0" * 40 + "1s", None)):
             count = whole if pair[0] != f"{wide}" else 0
-            assert len(opened.events(time=pair)) == count, pair
+            assert opened.events(time=pair).count() == count, pair
         for thread in (Index(7), [Index(7)], (7, 7), {7}, iter([7])):
-            assert len(opened.events(thread=thread)) == len(opened.events(thread=7)) > 0
+            assert opened.events(thread=thread).count() == opened.events(thread=7).count() > 0
     try:
         with opened:
             raise AssertionError("a closed trace was opened")
@@ -230,13 +233,13 @@ def damage(tracetape, trace):
         every = set(zip(*(whole.events().to_lists()[c] for c in ("stream", "number", "time_ns"))))
         rest = list(zip(*(opened.events().to_lists()[c] for c in ("stream", "number", "time_ns"))))
         assert 0 < len(rest) < len(every) and set(rest) < every and opened.damaged > 0
-        assert len(opened.calls()) > 0 and len(opened.report(exact=True)) > 0
+        assert opened.calls().count() > 0 and opened.report(exact=True).count() > 0
     short = trace.with_name("short.ttape")
     short.write_bytes(data[:200])
     for path in (short, SOURCE / "README.md", trace.with_name("missing")):
         try:
             with tracetape.open(path) as opened:
-                assert path == short and len(opened.events()) == 0
+                assert path == short and opened.events().count() == 0
         except tracetape.Error as error:
             assert str(path) in str(error)
 
@@ -347,16 +350,39 @@ def as_arrow(tracetape, trace):
 def side_by_side(tracetape, trace):
     """Threads of Python read one trace at once."""
     with tracetape.open(trace) as opened:
-        wanted, found = len(opened.events()), []
+        wanted, found = opened.events().count(), []
 
         def read():
-            found.append(len(opened.events()))
+            found.append(opened.events().count())
         threads = [threading.Thread(target=read) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         assert found == [wanted] * 4, found
+
+
+def read_once(tracetape, trace):
+    """A list of batches is read once: nothing asks for its length before."""
+    with tracetape.open(trace) as opened:
+        table, starts = opened.events(), []
+        start = table._start
+        table._start = lambda: starts.append(1) or start()
+        assert sum(map(len, list(table))) == table.count() and len(starts) == 2, starts
+
+
+def interrupted(tracetape, trace):
+    """Ctrl-C ends a report while it is made: nothing of Python runs between the signal and that."""
+    send = functools.partial(getattr(ctypes.CDLL(None), "raise"), signal.SIGINT)
+    with tracetape.open([trace] * 2) as opened:
+        for table in (opened.report(exact=True), opened.report(), opened.slow()):
+            stream, done = table._start(), []
+            try:
+                done.extend(map(operator.call, (send, stream.__next__)))
+            except KeyboardInterrupt:
+                assert len(done) == 1, "the report was made to its end"
+            else:
+                raise AssertionError("no interrupt")
 
 
 def with_numpy(tracetape, trace):
@@ -375,7 +401,7 @@ def with_numpy(tracetape, trace):
         for table in (opened.events(), opened.calls()):
             kept = [batch.to_numpy() for batch in table]
             whole = table.to_numpy()
-            assert len(kept) > 1 and sum(len(batch["site"]) for batch in kept) == len(table)
+            assert len(kept) > 1 and sum(len(batch["site"]) for batch in kept) == table.count()
             for name, column in whole.items():
                 assert (numpy.concatenate([batch[name] for batch in kept]) == column).all(), name
 
@@ -405,7 +431,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ttape-python.") as folder:
         trace = make(Path(folder) / "a.ttape")
         for check in (same_events, same_sums, same_slow, choices, arguments, nothing_ended, damage,
-                      as_arrow, side_by_side, with_numpy, with_pandas):
+                      as_arrow, side_by_side, read_once, interrupted, with_numpy,
+                      with_pandas):
             check(tracetape, trace)
         odd_names(tracetape, Path(folder))
     count = 0
