@@ -163,7 +163,9 @@ static ttape_status take_calls(struct duck_scan *scan, ttape_error *err)
     bool has_numbers = scan->file->unit == DUCK_BY_STREAM || scan->file->origins != NULL;
     take_ended(scan, room, has_numbers);
     while (scan->count < DUCK_ROWS) {
-        ttape_status status = ttape_call_cursor_step(scan->calls, &room->step, err);
+        ttape_status status = has_numbers
+                                  ? ttape_call_cursor_step(scan->calls, &room->step, err)
+                                  : ttape_call_cursor_step_ended(scan->calls, &room->step, err);
         if (status != TTAPE_OK)
             return status;
         room->left_count = room->step->ended_count;

@@ -566,3 +566,30 @@ ttape_status ttape_call_cursor_step(ttape_call_cursor *c, const ttape_call_step 
         return step_slowly(c, err);
     return take_event(c, c->next, err);
 }
+
+/* Enters that are next, of which nobody is told; there is room for them. */
+static void begin_quietly(ttape_call_cursor *c)
+{
+    const ttape_event *e = c->next, *end = c->plain_end;
+    if (e == end) /* there may be no stream yet */
+        return;
+    struct ttp_call_stream *s = c->s;
+    struct ttp_call_stack *stack = s->current;
+    for (; e != end && e->kind == TTAPE_EVENT_ENTER && stack->count < stack->capacity; e++) {
+        c->step.number = s->number++;
+        (void)ttp_call_pass_time(s, e->time_ns);
+        begin_call(c, stack, e);
+    }
+    c->next = e;
+}
+
+ttape_status ttape_call_cursor_step_ended(ttape_call_cursor *c, const ttape_call_step **out,
+                                          ttape_error *err)
+{
+    ttape_status status = TTAPE_OK;
+    do {
+        begin_quietly(c);
+        status = ttape_call_cursor_step(c, out, err);
+    } while (status == TTAPE_OK && c->step.ended_count == 0);
+    return status;
+}

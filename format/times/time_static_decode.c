@@ -40,8 +40,8 @@ struct decoder {
     uint8_t (*symbol)[BLOCK], *memory;
     const uint8_t *data;
     size_t size_bytes;
-    struct ttp_reader_cursor directory; /* at the next block's entry */
-    size_t body;                        /* where the next block's bytes begin */
+    struct ttp_reader_cursor directory;                    /* at the next block's entry */
+    size_t body;                                           /* where the next block's bytes begin */
     uint32_t base[TTP_STA_SYMBOLS], mask[TTP_STA_SYMBOLS]; /* of a symbol: its raw bits in a word */
     uint8_t width[TTP_STA_SYMBOLS];                        /* ... and how many they are */
     uint32_t blocks, order;

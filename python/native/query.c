@@ -110,6 +110,7 @@ struct walk {
 
 enum { EVENTS_AT_ONCE = 2048 };    /* what a cache holds */
 enum { STEPS_UNASKED = 1u << 18 }; /* some milliseconds */
+enum { STEPS_AT_ONCE = 1u << 16 };
 
 static bool is_walked(const struct query *query)
 {
@@ -259,27 +260,52 @@ static ttape_status add_events(struct walk *walk, struct batch *batch, ttape_err
 
 /* ---- calls ---- */
 
-static void put_call(struct batch *batch, const struct walk *walk, const ttape_call *call)
+/* A batch's columns, looked up once. */
+struct call_columns {
+    uint32_t *file, *stream, *stack, *depth, *site, *caller;
+    uint64_t *call, *start, *duration, *total, *self, *parent;
+    uint8_t *ending, *was_open;
+};
+
+static struct call_columns columns_of(struct batch *batch, bool has_parents)
 {
-    const struct part *part = &walk->query.parts[walk->part];
-    if (part->sites != NULL && (call->site >= part->site_count || part->sites[call->site] == 0))
-        return;
-    size_t row = batch->rows++;
-    batch_words(batch, 0)[row] = part->number;
-    batch_words(batch, 1)[row] = call->stream;
-    batch_words(batch, 2)[row] = call->stack;
-    batch_longs(batch, 3)[row] = call->enter_number;
-    batch_words(batch, 4)[row] = call->depth;
-    batch_words(batch, 5)[row] = call->site;
-    batch_words(batch, 6)[row] = call->caller == TTAPE_CALL_SIGNAL ? TTAPE_NONE : call->caller;
-    batch_longs(batch, 7)[row] = call->enter_ns;
-    batch_longs(batch, 8)[row] = (uint64_t)call->duration_ns;
-    batch_longs(batch, 9)[row] = (uint64_t)call->total_ns;
-    batch_longs(batch, 10)[row] = (uint64_t)call->self_ns;
-    batch_bytes(batch, 11)[row] = (uint8_t)call->end;
-    batch_bytes(batch, 12)[row] = call->is_found || call->kind == TTAPE_EVENT_OPEN;
-    if (walk->query.parents)
-        batch_longs(batch, 13)[row] = call->user[0];
+    return (struct call_columns){.file = batch_words(batch, 0),
+                                 .stream = batch_words(batch, 1),
+                                 .stack = batch_words(batch, 2),
+                                 .call = batch_longs(batch, 3),
+                                 .depth = batch_words(batch, 4),
+                                 .site = batch_words(batch, 5),
+                                 .caller = batch_words(batch, 6),
+                                 .start = batch_longs(batch, 7),
+                                 .duration = batch_longs(batch, 8),
+                                 .total = batch_longs(batch, 9),
+                                 .self = batch_longs(batch, 10),
+                                 .ending = batch_bytes(batch, 11),
+                                 .was_open = batch_bytes(batch, 12),
+                                 .parent = has_parents ? batch_longs(batch, 13) : NULL};
+}
+
+static inline void put_call(const struct call_columns *to, size_t row, const ttape_call *call)
+{
+    to->stream[row] = call->stream;
+    to->stack[row] = call->stack;
+    to->call[row] = call->enter_number;
+    to->depth[row] = call->depth;
+    to->site[row] = call->site;
+    to->caller[row] = call->caller == TTAPE_CALL_SIGNAL ? TTAPE_NONE : call->caller;
+    to->start[row] = call->enter_ns;
+    to->duration[row] = (uint64_t)call->duration_ns;
+    to->total[row] = (uint64_t)call->total_ns;
+    to->self[row] = (uint64_t)call->self_ns;
+    to->ending[row] = (uint8_t)call->end;
+    to->was_open[row] = call->is_found || call->kind == TTAPE_EVENT_OPEN;
+    if (to->parent != NULL)
+        to->parent[row] = call->user[0];
+}
+
+static inline bool is_chosen(const struct part *part, uint32_t site)
+{
+    return part->sites == NULL || (site < part->site_count && part->sites[site] != 0);
 }
 
 /* A call that begins remembers the call below it; those that were found open have none, nor
@@ -298,25 +324,41 @@ static void note_parents(struct walk *walk, const ttape_call_step *step)
     }
 }
 
+/* The next step that ends calls, which are left to put; or any, where a call knows its parent from
+ * where it began. */
+static ttape_status take_step(struct walk *walk, ttape_error *err)
+{
+    if (!walk->query.parents)
+        return ttape_call_cursor_step_ended(walk->calls, &walk->step, err);
+    ttape_status status = ttape_call_cursor_step(walk->calls, &walk->step, err);
+    if (status == TTAPE_OK)
+        note_parents(walk, walk->step);
+    return status;
+}
+
 /* Calls as they end; exits whose calls were not seen are events only. A step may end more calls
  * than there is room for: the rest goes into the next batch. */
 static ttape_status add_steps(struct walk *walk, struct batch *batch, ttape_error *err)
 {
-    while (batch->rows < batch->capacity) {
-        if (walk->left_count == 0) {
-            ttape_status status = ask_watch(walk, 1, err);
-            if (status == TTAPE_OK)
-                status = ttape_call_cursor_step(walk->calls, &walk->step, err);
-            if (status != TTAPE_OK)
-                return status;
-            if (walk->query.parents)
-                note_parents(walk, walk->step);
-            walk->left_count = walk->step->ended_count;
+    const struct part *part = &walk->query.parts[walk->part];
+    const struct call_columns to = columns_of(batch, walk->query.parents);
+    const size_t first = batch->rows, capacity = batch->capacity;
+    size_t rows = first;
+    uint32_t left = walk->left_count;
+    ttape_status status = ask_watch(walk, STEPS_AT_ONCE, err);
+    for (uint32_t i = 0; status == TTAPE_OK && i < STEPS_AT_ONCE && rows < capacity; i++) {
+        if (left == 0 && (status = take_step(walk, err)) == TTAPE_OK)
+            left = walk->step->ended_count;
+        for (; left > 0 && rows < capacity; left--) {
+            const ttape_call *call = &walk->step->ended[left - 1];
+            if (is_chosen(part, call->site))
+                put_call(&to, rows++, call);
         }
-        for (; walk->left_count > 0 && batch->rows < batch->capacity; walk->left_count--)
-            put_call(batch, walk, &walk->step->ended[walk->left_count - 1]);
     }
-    return TTAPE_OK;
+    fill_words(to.file + first, part->number, rows - first);
+    walk->left_count = left;
+    batch->rows = rows;
+    return status;
 }
 
 static ttape_status add_calls(struct walk *walk, struct batch *batch, ttape_error *err)

@@ -201,6 +201,65 @@ START_TEST(what_is_no_part_is_refused)
 }
 END_TEST
 
+static void same_call(const ttape_call *a, const ttape_call *b)
+{
+    ck_assert(a->site == b->site && a->caller == b->caller && a->kind == b->kind &&
+              a->depth == b->depth && a->end == b->end && a->stack == b->stack);
+    ck_assert(a->enter_number == b->enter_number && a->end_number == b->end_number &&
+              a->duration_ns == b->duration_ns && a->total_ns == b->total_ns &&
+              a->self_ns == b->self_ns);
+}
+
+/* The steps that end calls, taken alone, are those among all; of a stream, or of a part. */
+static void same_steps(ttape_reader *r, ttape_call_options how)
+{
+    ttape_error err = {0};
+    ttape_call_cursor *all, *ended;
+    const ttape_call_step *a, *b;
+    ttape_status status;
+    how.size = sizeof how;
+    TTEST_OK(ttape_call_cursor_open(&all, r, &how, &err));
+    TTEST_OK(ttape_call_cursor_open(&ended, r, &how, &err));
+    while ((status = ttape_call_cursor_step(all, &a, &err)) == TTAPE_OK) {
+        if (a->ended_count == 0)
+            continue;
+        TTEST_OK(ttape_call_cursor_step_ended(ended, &b, &err));
+        ck_assert(a->kind == b->kind && a->number == b->number && a->time_ns == b->time_ns &&
+                  a->ended_count == b->ended_count);
+        for (uint32_t i = 0; i < a->ended_count; i++)
+            same_call(&a->ended[i], &b->ended[i]);
+    }
+    ck_assert_int_eq(status, TTAPE_END);
+    ck_assert_int_eq(ttape_call_cursor_step_ended(ended, &b, &err), TTAPE_END);
+    ttape_call_cursor_close(all);
+    ttape_call_cursor_close(ended);
+}
+
+START_TEST(steps_that_end_calls_may_be_taken_alone)
+{
+    struct ttest_opened o = open_plan(_i);
+    same_steps(o.reader, (ttape_call_options){0}); /* all streams, merged */
+    for (uint32_t s = 0; s < o.info.stream_count; s++) {
+        const struct ttest_stream *of = &o.model.streams[s];
+        ttape_call_options how = {.streams = &s, .stream_count = 1, .to_ns = UINT64_MAX};
+        same_steps(o.reader, how);
+        how.values = how.switches = true;
+        same_steps(o.reader, how);
+        how.values = how.switches = false;
+        how.has_range = of->count > 0;
+        how.from_ns = of->count > 0 ? of->events[of->count / 2].time_ns : 0;
+        same_steps(o.reader, how);
+        how.has_range = false;
+        how.from_ns = 0;
+        how.has_stretch = true;
+        how.first_event = of->count / 3;
+        how.end_event = of->count;
+        same_steps(o.reader, how);
+    }
+    close_plan(&o);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("call_parts");
@@ -211,6 +270,7 @@ int main(void)
     tcase_add_loop_test(tests, behind_damage_no_call_is_lost_twice, 0, TTEST_PLANS);
     tcase_add_loop_test(tests, where_events_are_missing_calls_are_lost_once, 0, TTEST_PLANS);
     tcase_add_test(tests, what_is_no_part_is_refused);
+    tcase_add_loop_test(tests, steps_that_end_calls_may_be_taken_alone, 0, TTEST_PLANS);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

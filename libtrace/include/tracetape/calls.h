@@ -154,6 +154,10 @@ typedef struct ttape_call_step {
  * failures: as ttape_call_cursor_next. Steps and calls are not taken from the same cursor. */
 TTAPE_API ttape_status ttape_call_cursor_step(ttape_call_cursor *cursor,
                                               const ttape_call_step **out, ttape_error *err);
+/* The next step that ends calls: those before it are left out, which costs less than to take them
+ * and to drop them. */
+TTAPE_API ttape_status ttape_call_cursor_step_ended(ttape_call_cursor *cursor,
+                                                    const ttape_call_step **out, ttape_error *err);
 
 /* The open calls, outermost first, of the stack that the last step or call was on: those around a
  * call that ended. They live until the next call on the cursor. */
