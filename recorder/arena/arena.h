@@ -204,6 +204,7 @@ struct ttp_arena_head {
     /* by who has attached, and `control`: other functions may be chosen; a request, and that it was
      * served, as the counter was */
     uint32_t takes_functions, function_requests, functions_done;
+    uint32_t hook_sites; /* before the magic: hooks record where their functions were called */
 };
 
 /* Says when a period ends, just before it does. */

@@ -192,6 +192,7 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     head->clock = o->clock;
     head->flags = when_full(o);
     head->no_blocks = o->no_blocks;
+    head->hook_sites = o->hook_sites;
     head->stall_ticks = arena->stall_ticks;
     head->recorder_pid = (uint32_t)getpid();
     memcpy(head->trace_id, o->writer.trace_id, sizeof head->trace_id);

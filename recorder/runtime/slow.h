@@ -83,6 +83,19 @@ struct ttp_call_values {
     uint64_t numbers[TTP_CALL_VALUES_MAX];
     struct ttp_call_texts *texts; /* patch.h; NULL: all are numbers */
 };
+/* Where a compiled-in hook's function was called, where that is asked for; NULL: it is not. */
+static inline const struct ttp_call_values *ttp_hook_site(struct ttp_call_values *values,
+                                                          uintptr_t call_site)
+{
+    if (ttp_arena.head.hook_sites == 0 || call_site == 0)
+        return NULL;
+    values->type = TTP_VALUE_CALL_SITE;
+    values->count = 1;
+    values->has_types = false;
+    values->numbers[0] = call_site - 1;
+    values->texts = NULL;
+    return values;
+}
 /* The record and its values, in neighbouring places; false: no place, or not this process's. */
 bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t key,
                     const struct ttp_call_values *values);

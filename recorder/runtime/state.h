@@ -33,10 +33,11 @@ enum ttp_gate {
     TTP_GATE_CLOCK = 3,          /* record with clock_gettime */
     TTP_GATE_FILTER = 4,         /* with that counter, where calls may be left out (verdicts.h) or
                                   * branch values are kept */
-    TTP_GATE_DROP = 5,           /* no block to be had: keep frames, count */
-    TTP_GATE_UNUSABLE = 6,       /* the thread's state is being made, or was given up: nothing */
-    TTP_GATE_VFORK_CHILD = 7,    /* a vfork child runs: nothing */
-    TTP_GATE_RECORDER_THREAD = 8 /* the recorder's own thread: nothing */
+    TTP_GATE_SITES = 5,          /* by the slow side: with where each call was made (hook_sites) */
+    TTP_GATE_DROP = 6,           /* no block to be had: keep frames, count */
+    TTP_GATE_UNUSABLE = 7,       /* the thread's state is being made, or was given up: nothing */
+    TTP_GATE_VFORK_CHILD = 8,    /* a vfork child runs: nothing */
+    TTP_GATE_RECORDER_THREAD = 9 /* the recorder's own thread: nothing */
 };
 
 /* An open call. */

@@ -206,6 +206,8 @@ typedef struct ttape_recording_options {
                            ttape_site_rules *rules, ttape_call_conditions *conditions,
                            ttape_error *err);
     void *change_context;
+    bool hook_sites; /* of functions whose hooks are told (-finstrument-functions), where each
+                      * call was made: a value of the call (F-SIT-14) */
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {

@@ -296,7 +296,7 @@ void ttape_rt_on(void)
     __atomic_compare_exchange_n(&ttp_arena.head.mode, &expected, TTP_MODE_ON, false,
                                 __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     if (ttp_thread.page->gate == TTP_GATE_TSC || ttp_thread.page->gate == TTP_GATE_CLOCK ||
-        ttp_thread.page->gate == TTP_GATE_FILTER)
+        ttp_thread.page->gate == TTP_GATE_FILTER || ttp_thread.page->gate == TTP_GATE_SITES)
         ttp_thread.page->epoch_start = 0; /* so that this thread notices at once */
 }
 

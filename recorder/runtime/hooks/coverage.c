@@ -22,7 +22,7 @@ static inline bool fits_page(const struct ttp_runtime_frame *top,
 /* The gates that record are neighbours. There is no time here to see that tracing was off. */
 static inline bool is_recording(const struct ttp_thread_page *page)
 {
-    return page->gate - TTP_GATE_TSC <= TTP_GATE_FILTER - TTP_GATE_TSC &&
+    return page->gate - TTP_GATE_TSC <= TTP_GATE_SITES - TTP_GATE_TSC &&
            *(volatile const uint32_t *)&ttp_arena.head.periods == page->period;
 }
 

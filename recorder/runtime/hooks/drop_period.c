@@ -35,6 +35,8 @@ static uint32_t overflow_reason(void)
 
 static uint32_t gate_wanted(void)
 {
+    if (ttp_arena.head.hook_sites != 0)
+        return TTP_GATE_SITES;
     switch (ttp_arena.head.clock) {
     case TTP_CLOCK_TSC: {
         bool is_beside = ttp_process.verdicts != NULL || ttp_branch_settings.is_on;

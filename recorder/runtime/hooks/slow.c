@@ -154,8 +154,7 @@ bool ttp_slow_move(struct operation *op, uintptr_t sp, bool *is_alternate)
 
 /* -- enter -- */
 
-/* Whether the handler whose return address lies there is on the shadow stack already, and what
- * calls us was inlined in it. */
+/* Whether the handler that returns there has its frame already, and who calls is inlined in it. */
 static bool is_running_handler(uintptr_t location, uintptr_t call_site)
 {
     for (const struct ttp_runtime_frame *at = ttp_thread.top; !ttp_is_base(at); at--) {
@@ -254,9 +253,11 @@ static void enter_function(struct operation *op, uintptr_t function, uintptr_t c
 
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
+    struct ttp_call_values values;
     if (ttp_tail_enter(function, call_site, sp) || !ttp_ready(sp))
         return;
     struct operation op = ttp_slow_begin(sp);
+    op.values = ttp_hook_site(&values, call_site);
     enter_function(&op, function, call_site);
     ttp_slow_end(&op);
 }
@@ -283,8 +284,7 @@ void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
     ttp_slow_end(&op);
 }
 
-/* As part of the call around it, whatever functions of its own the program has for beginning one.
- */
+/* As part of the call around it, whatever functions the program has for beginning one. */
 void ttp_enter_in_call(uintptr_t function, uintptr_t sp)
 {
     bool is_alternate;

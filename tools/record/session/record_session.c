@@ -214,9 +214,11 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
     if (!session->no_patch && !session->calls.by_ptrace)
         tool_record_patch_by_itself(&session->patch, command_name);
     session->rules.has_calls_of_all = tool_record_patch_calls_all(&session->patch);
-    if (session->patch.values.given && !session->calls.given &&
-        (session->patch.only_called || !tool_record_patch_is_given(&session->patch)) &&
-        tool_record_has_hooks(command_name))
+    bool is_patched = tool_record_patch_is_given(&session->patch);
+    o->hook_sites = tool_record_values_have_sites(&session->patch.values) &&
+                    (!is_patched || tool_record_has_hooks(command_name));
+    if (tool_record_values_are_given(&session->patch.values) && !session->calls.given &&
+        (session->patch.only_called || !is_patched) && tool_record_has_hooks(command_name))
         tool_message("hooks do not tell what functions are given: --args and --retval are of those "
                      "that are patched, of --libcalls and --syscalls");
     if (!tool_record_patch_open(&session->patch, o))
