@@ -51,6 +51,7 @@ def check_page(page, folder, trace):
     page.run("location.hash = 'f=work&v=source'; dispatchEvent(new PopStateEvent('popstate'));")
     page.until("no source", "return document.querySelector('#pane-source').textContent"
                ".includes('--with-source')")
+    check("reasons apart", " puts them there; this source " in page.text("#pane-source"))
     check_quiet(page)
 
 

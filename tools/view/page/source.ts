@@ -126,7 +126,7 @@ export class SourcePane {
     const isPartial = lines && !lines.lines.complete;
     this.say(lines ? countOf(lines.lines.calls_chosen, "call") +
       (isPartial ? "; events are missing: what was not seen may have run" : "") : "",
-      failures.join(" "));
+      failures.join("; "));
     this.show(own?.lines ?? [], text, first, about);
   }
 
