@@ -25,6 +25,7 @@
 #ifndef TTP_ATTACH_INSIDE_H
 #define TTP_ATTACH_INSIDE_H
 
+#include <dirent.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -135,6 +136,7 @@ struct ttp_stopped_task {
 struct ttp_stop {
     uint32_t pid;
     int memory, status;     /* /proc/PID/mem, /proc/PID/status */
+    DIR *folder;            /* /proc/PID/task */
     struct ttp_frame *room; /* for what a call of ours saves */
     struct ttp_stopped_task *tasks;
     size_t count, capacity;

@@ -169,19 +169,16 @@ static enum seized seize(struct ttp_stop *stop, pid_t tid)
 
 static bool seize_new(struct ttp_stop *stop, bool *is_any)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%u/task", stop->pid);
-    DIR *folder = opendir(path);
-    bool is_allowed = folder != NULL;
+    bool is_allowed = stop->folder != NULL;
     *is_any = false;
-    for (const struct dirent *entry; is_allowed && (entry = readdir(folder)) != NULL;) {
+    if (is_allowed)
+        rewinddir(stop->folder);
+    for (const struct dirent *entry; is_allowed && (entry = readdir(stop->folder)) != NULL;) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         enum seized seized = tid <= 0 ? SEIZED_KNOWN : seize(stop, tid);
         *is_any |= seized == SEIZED_NEW;
         is_allowed = seized != SEIZED_REFUSED;
     }
-    if (folder != NULL)
-        (void)closedir(folder);
     return is_allowed;
 }
 
@@ -316,6 +313,8 @@ void ttp_stop_end(struct ttp_stop *stop, struct ttp_stood *stood)
         (void)close(stop->memory);
     if (stop->status >= 0)
         (void)close(stop->status);
+    if (stop->folder != NULL)
+        (void)closedir(stop->folder);
     free(stop->room);
     if (stop->is_near)
         (void)sched_setaffinity(0, sizeof stop->processors, &stop->processors);
@@ -385,13 +384,18 @@ static void go_near(struct ttp_stop *stop)
 /* All that need not be done while it stands. */
 static void make_ready(struct ttp_stop *stop, uint32_t pid)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%u/status", pid);
+    char status[64], tasks[64];
+    (void)snprintf(status, sizeof status, "/proc/%u/status", pid);
+    (void)snprintf(tasks, sizeof tasks, "/proc/%u/task", pid);
     *stop = (struct ttp_stop){.pid = pid,
                               .memory = ttp_memory_open(pid, O_RDWR),
-                              .status = open(path, O_RDONLY | O_CLOEXEC),
+                              .status = open(status, O_RDONLY | O_CLOEXEC),
+                              .folder = opendir(tasks),
                               .room = ttp_frame_make()};
     go_near(stop);
+    if (stop->folder != NULL) /* what is read in a stop is at hand then */
+        (void)readdir(stop->folder);
+    (void)ttp_look_may_call_now(stop->status);
 }
 
 static const char *stop_once(struct ttp_stop *stop, uint32_t pid, struct ttp_stood *stood)
