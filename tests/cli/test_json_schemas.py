@@ -140,8 +140,8 @@ def of_program(checks):
         checks.run("binary", "--json", *line, "plain")
     for line in (["--all", "--branches"], ["--graph", "run.ttape"]):
         if line[0] == "--graph":
-            done = subprocess.run([TOOL, "record", "-q", "-o", "run.ttape", "./plain"], check=False,
-                                  cwd=work, capture_output=True)
+            done = subprocess.run([TOOL, "record", "-q", "-o", "run.ttape", "--call-sites",
+                                   "./plain"], check=False, cwd=work, capture_output=True)
             if done.returncode != 0:
                 print("not recorded:", done.stderr.decode()[-200:])
                 return
@@ -154,6 +154,7 @@ def of_program(checks):
         checks.run("lines", "--json", *line, "lines.ttape")
     for line in ([], ["--by", "module"], ["--by", "path"], ["--by", "file"]):
         checks.run("syscalls", "--json", *line, "calls.ttape")
+    checks.run("report", "--by", "site", "--json", "run.ttape")
     for trace in ("run.ttape", "calls.ttape"):
         of_traces(checks, [trace])
     checks.run("record", "--plan", "--json", "--patch", "./plain", must=False)

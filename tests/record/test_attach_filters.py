@@ -353,6 +353,10 @@ def check_values(program):
     by_hand = calls_of(attach(program, said, on="getenv times 20 do finish", says=FLOATS))["getenv"]
     assert by_hand and all(re.fullmatch(r"getenv\(0x\w+, 0x\w+\) = .*", call)
                            for call in by_hand), by_hand
+    placed = calls_of(attach(program, "--call-sites=^numbers$", "--filter", "numbers",
+                             on="numbers times 20 do finish"))["numbers"]
+    assert sum(re.fullmatch(r"numbers\(from \w+\.c:\d+\)", call) is not None
+               for call in placed) > 10, placed
     assert found["started"] and all('own="of a thread") =' in call for call in found["started"]), \
         found["started"]
     assert all(re.fullmatch(r"numbers\(\) = -?\d+", call) for call in found["numbers"]), found
