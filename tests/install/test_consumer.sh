@@ -59,7 +59,8 @@ cmake -S "$TTAPE_SRC" -B "$work/static-build" -DBUILD_SHARED_LIBS=OFF -DCMAKE_BU
     -G 'Unix Makefiles' >"$work/static-configure.log"
 if [ "${TTAPE_THOROUGH:-0}" != 1 ]; then # newer than all they are made of: make leaves them alone
     (cd "$TTAPE_BUILD" && find . -path './tests' -prune -o -path './fuzz' -prune -o \
-        -name '*.c.o' -exec cp --parents {} "$work/static-build" \;)
+        \( -name '*.c.o' -o -path './engine/engine.wasm' -o -path './tools/page/*' \) \
+        -exec cp --parents -t "$work/static-build" {} +)
 fi
 cmake --build "$work/static-build" >"$work/static-build.log" ||
     { tail -n 30 "$work/static-build.log"; exit 1; }

@@ -8,6 +8,8 @@ FACTOR = 0x9E3779B97F4A7C15
 HEAD, MODULE, MODULES, ENTRY = 4096, 4096, 255, 32
 AFFINE, XOR, ADD, MULTIPLY = range(4)
 STABLE, ADDRESS = range(2)
+PAGE = 4096
+NOTHING = bytes(PAGE)
 
 
 def mix(word):
@@ -66,19 +68,29 @@ class Dictionary:
         assert magic.to_bytes(8, "little") == b"ttcontx\n" and version == 1
         assert own == check(magic ^ version, self.operation << 32 | self.ids, self.count)
         self.modules, self.entries, self.names, self.broken = {}, {}, {}, 0
+        self.numbers = {}  # of entries, by value and depth
         for number in range(1, MODULES + 1):
-            self.read_module(number, data[HEAD + (number - 1) * MODULE:][:MODULE])
+            place = HEAD + (number - 1) * MODULE
+            self.read_module(number, data[place:place + MODULE])
         start = HEAD + MODULES * MODULE
-        for number in range(1, self.count + 1):
-            words = struct.unpack_from("<4Q", data, start + (number - 1) * ENTRY)
+        end = start + self.count * ENTRY
+        assert len(data) >= end
+        for place in range(start, end, PAGE):
+            page = data[place:min(place + PAGE, end)]
+            if page != NOTHING[:len(page)]:  # most are
+                self.read_entries((place - start) // ENTRY + 1, page)
+
+    def read_entries(self, first, data):
+        for number, words in enumerate(struct.iter_unpack("<4Q", data), first):
             if words[3] == check(*words[:3]):
                 self.entries[number] = words
+                self.numbers.setdefault((words[0], words[1] >> 32), []).append(number)
             elif any(words):
                 self.broken += 1
 
     def read_module(self, number, data):
         own, module_seed, start, id_bytes, path_bytes = struct.unpack_from("<QQQII", data)
-        if own == check(module_seed, id_bytes << 32 | path_bytes, start) and own > 1:
+        if own > 1 and own == check(module_seed, id_bytes << 32 | path_bytes, start):
             build_id, path = data[32:32 + id_bytes], data[96:96 + path_bytes].decode()
             self.modules[number] = (module_seed, start, build_id, path)
 
@@ -109,10 +121,8 @@ class Dictionary:
         value, _, depth = text.partition("/")
         if not depth:
             return set()
-        wanted = int(value, 16), int(depth)
         return {">".join(self.name(place) for place in self.places(number))
-                for number, (value, around, _, _) in self.entries.items()
-                if (value, around >> 32) == wanted}
+                for number in self.numbers.get((int(value, 16), int(depth)), ())}
 
     def problems(self):
         """Of each entry: what is around it is there, and the value is what the stack gives."""
