@@ -27,6 +27,8 @@ gone '--partition A..B' cut --partitions 1..2
 gone '--resolution HOW' convert --time 64ns
 status 2 "$T" record --time none -- true
 has err "write '--resolution HOW'"
+status 2 "$T" callgraph --from main "$T" # has no --time
+has err "^tracetape: unknown option '--from'( \\(|$)"
 
 status 0 "$T" export a.ttape --format csv -t 100..200
 lines err 0

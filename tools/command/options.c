@@ -146,7 +146,8 @@ static int take_option(struct place *line, const struct tool_option *option, con
 }
 
 /* Names that users of earlier builds and of other tools try, and what to write instead. */
-static const char *find_successor(const char *verb, const char *name, size_t length)
+static const char *find_successor(const struct tool_command *command, const char *name,
+                                  size_t length)
 {
     static const struct {
         const char *verb, *name, *now; /* verb NULL: of any */
@@ -165,15 +166,16 @@ static const char *find_successor(const char *verb, const char *name, size_t len
         {"graph", "by", "--weight TIME"},
     };
     for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
-        if ((gone[i].verb == NULL || strcmp(gone[i].verb, verb) == 0) &&
-            strlen(gone[i].name) == length && memcmp(gone[i].name, name, length) == 0)
+        if ((gone[i].verb == NULL || strcmp(gone[i].verb, command->verb) == 0) &&
+            strlen(gone[i].name) == length && memcmp(gone[i].name, name, length) == 0 &&
+            find_option(command, gone[i].now + 2, strcspn(gone[i].now + 2, " ")) != NULL)
             return gone[i].now;
     return NULL;
 }
 
 static int say_unknown(const struct tool_command *command, const char *name, size_t length)
 {
-    const char *now = find_successor(command->verb, name, length);
+    const char *now = find_successor(command, name, length);
     if (now != NULL)
         return tool_usage(command->verb, "unknown option '--%.*s': write '%s'", (int)length, name,
                           now);
