@@ -95,6 +95,34 @@ _Static_assert(sizeof(((ttape_event *)0)->kind) == 4 &&
                    offsetof(ttape_event, kind) + TAIL_BYTES == sizeof(ttape_event),
                "a view begins as an event ends");
 
+/* walk_even of enters, exits and leaves at ticks of 1 ns: nothing has to be looked at but whether a
+ * difference is wide. */
+static const int64_t *walk_plain(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
+                                 const int64_t *wide, ttape_event *out)
+{
+    const uint32_t *codes = p->codes, *delta = p->delta;
+    const struct ttp_code_view *views = p->views;
+    uint64_t time = p->head.origin_ns + (uint64_t)w->tick;
+    uint32_t base = (uint32_t)w->offset + w->unknown, depth = base + w->frames;
+    for (uint32_t event = w->event; event < end; event++, out++) {
+        const struct ttp_code_view *v = &views[codes[event]];
+        uint64_t d = delta[event];
+        if (__builtin_expect(d == TTP_DELTA_WIDE, 0))
+            d = (uint64_t)*wide++;
+        time += d;
+        depth += (uint32_t)v->before;
+        out->time_ns = time;
+        out->lost_count = 0;
+        memcpy((char *)out + offsetof(ttape_event, kind), v, TAIL_BYTES);
+        out->depth = depth;
+        depth += v->after;
+    }
+    w->frames = depth - base;
+    w->tick = (int64_t)(time - p->head.origin_ns);
+    w->event = end;
+    return wide;
+}
+
 /* Events up to `end`, over which the depth offset does not change; returns the next wide
  * difference. */
 static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
@@ -103,6 +131,8 @@ static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w
     const uint32_t *codes = p->codes, *delta = w->is_untimed ? NULL : p->delta;
     const struct ttp_code_view *views = p->views;
     uint64_t step = p->head.resolution_ns;
+    if (delta != NULL && step == 1 && !p->has_others)
+        return walk_plain(p, w, end, wide, out);
     uint64_t time = p->head.origin_ns + (uint64_t)w->tick * step;
     uint64_t tick = (uint64_t)w->tick;
     uint32_t base = (uint32_t)w->offset + w->unknown;
