@@ -70,6 +70,9 @@ def main():
         checks.that("outer" in {name for name, _, _ in nodes}, "the library was patched")
         said = setting.tracetape("report", trace).out.decode()
         checks.that(", the recorder " in said.splitlines()[0], f"the head: {said}")
+        for by in "thread", "module":
+            head = setting.tracetape("report", "--by", by, trace).out.decode().splitlines()[0]
+            checks.equal(head, said.splitlines()[0], f"the head by {by}")
         check_idle(checks, trace)
         rest = setting.tracetape("report", "--json", "--function", "^main$", trace)
         checks.that(json.loads(rest.out)["recorder_ns"] >= LEAST_NS, f"in JSON: {rest.out}")

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/losses.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/report/report_options.h"
@@ -227,6 +228,38 @@ static bool has_call_sites(const ttape_reader *reader)
     return false;
 }
 
+/* Rows of functions say it themselves; what is damaged is told once. */
+static bool waits_apart(const struct tool_report *view)
+{
+    ttape_site site;
+    if (view->by == TTAPE_REPORT_BY_FUNCTION || view->by == TTAPE_REPORT_BY_NAME ||
+        view->info.damaged_count != 0)
+        return false;
+    for (uint32_t i = 0; ttape_reader_get_site(view->reader, i, &site) == TTAPE_OK; i++)
+        if (tool_site_is_recorder(view->reader, i))
+            return true;
+    return false;
+}
+
+static int add_waits(struct tool_report *view, ttape_report_options how)
+{
+    ttape_report *report;
+    const ttape_report_by by = view->by;
+    uint32_t count = 0;
+    how.by = TTAPE_REPORT_BY_FUNCTION;
+    how.percentiles = how.histograms = how.self_times = false;
+    int status = make_report(view, &how, &report);
+    if (status != TOOL_OK)
+        return status;
+    const ttape_report_row *rows = ttape_report_get_rows(report, &count);
+    view->by = how.by;
+    for (uint32_t i = 0; i < count; i++)
+        tool_report_count_wait(view, &rows[i]);
+    view->by = by;
+    ttape_report_close(report);
+    return TOOL_OK;
+}
+
 int tool_report_collect(struct tool_report *view, struct asking *ask)
 {
     const struct options *options = ask->options;
@@ -242,7 +275,8 @@ int tool_report_collect(struct tool_report *view, struct asking *ask)
     if (options->callees != NULL)
         return add_neighbours(view, ask, options->callees, false, true);
     ttape_report_options how = tool_report_how(view, ask);
-    return add_report(view, &how, NULL, TOOL_ROLE_NONE);
+    int status = add_report(view, &how, NULL, TOOL_ROLE_NONE);
+    return status == TOOL_OK && waits_apart(view) ? add_waits(view, how) : status;
 }
 
 /* ---- showing ---- */

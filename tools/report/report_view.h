@@ -61,7 +61,7 @@ struct tool_report {
     const struct tool_selection *selection;
     ttape_report_info info; /* of the last report */
     struct tool_hook_cost hook;
-    int64_t recorder_ns;      /* in which threads waited for the recorder: rows of functions say, */
+    int64_t recorder_ns;      /* of waits for the recorder, as rows of functions say, */
     int64_t recorder_idle_ns; /* and of that what counts as idle in info */
     bool is_estimate;         /* percentiles are of histograms, which are these: */
     ttape_report_bucket *buckets;
