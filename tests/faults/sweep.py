@@ -104,7 +104,8 @@ class Sweep:
 
     def environment(self, case, plan):
         where = {"FAULT_WHERE": "child"} if case.in_child else {}
-        options = f"verify_asan_link_order=0:exitcode={LEAK}:allocator_may_return_null=1"
+        options = f"verify_asan_link_order=0:exitcode={LEAK}:allocator_may_return_null=1" \
+            ":handle_sigill=1"
         return {**os.environ, **where, "LD_PRELOAD": str(self.interposer), "FAULT_PLAN": plan,
                 "FAULT_BOOK": str(self.book), "TMPDIR": str(self.work), "ASAN_OPTIONS": options,
                 "LC_ALL": "C"}
