@@ -106,7 +106,6 @@ LIGHTTPD = """
 server.document-root = "%(folder)s/www"
 server.bind = "127.0.0.1"
 server.port = %(port)d
-server.max-keep-alive-requests = 100000000
 index-file.names = ("index.html")
 mimetype.assign = (".html" => "text/html")
 """
@@ -227,10 +226,10 @@ class Lines:
 
 
 class Http(Lines):
-    """One connection for all questions, or one for each."""
-    def __init__(self, answer, keeps=True):
+    """One connection for all questions."""
+    def __init__(self, answer):
         super().__init__(None, None)
-        self.wanted, self.keeps = answer.encode(), keeps
+        self.wanted = answer.encode()
 
     def ask(self, files, number):
         files[0].write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -416,7 +415,7 @@ PROGRAMS = {
                                 connections=2, ask=server_soak.ask_postgres),
     "nginx": Program(server_soak.nginx, Http("text " * 500), target="worker process"),
     "haproxy": Program(haproxy, Http("right answers")),
-    "lighttpd": Program(lighttpd, Http("text " * 500)),
+    "lighttpd": Program(lighttpd, Once(Http("text " * 500))), # of one it takes 65,535
     "redis": Program(server_soak.redis, Lines(redis_question, redis_answer)),
     "memcached": Program(memcached, Lines(
         memcached_question, lambda n: f"STORED\r\nVALUE k{n % 999} 0 5\r\nright\r\nEND\r\n")),

@@ -23,7 +23,7 @@ def functions():
     for line in say("objdump", "-d", "--no-show-raw-insn", AGENT).splitlines():
         head = re.match(r"[0-9a-f]+ <([^>]+)>:", line)
         name = head[1].split(".")[0] if head else name
-        if name and not head and "\t" in line:
+        if name not in (None, "__ehdr_start") and not head and "\t" in line:  # a head is no code
             found.setdefault(name, []).append(line.split("\t", 1)[1])
     return found
 
