@@ -41,7 +41,8 @@ def check(checks, host, outcome):
     host.check_lives(checks, outcome, may_refuse=False)
     check_remains(checks, outcome)
     trace = faults.recover(checks, outcome)
-    if checks.that(trace is not None, f"{label}: nothing is left"):
+    said = outcome.result.err[-200:]
+    if checks.that(trace is not None, f"{label}: nothing is left; {said!r}"):
         faults.check_calls(checks, label, trace, host.made(outcome))
 
 
