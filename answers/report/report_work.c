@@ -432,7 +432,7 @@ static ttape_status add_in_order(struct work *work, uint32_t partition, ttape_er
                                                                    : add_events(work, 0, d, p, err);
 }
 
-/* By place of call: what is open in a partition was called in one before. */
+/* Places of calls need partitions in order: what is open in one was called in one before. */
 static ttape_status work_in_order(ttape_report *report, const uint32_t *partitions, uint32_t count,
                                   ttape_error *err)
 {

@@ -416,7 +416,7 @@ static ttape_status read_raw(const struct decoder *d, const struct lane *lane, u
     const uint64_t limit = lane->entry.raw_bytes * 8;
     uint64_t at = 0;
     uint32_t i = 0;
-    /* As long as whole words of bits are left for each event, nothing can be missing. */
+    /* Nothing can be missing as long as whole words of bits are left for each event. */
     for (uint64_t sure; limit > at + 64 && (sure = (limit - at - 64) / 32) >= UNCHECKED;) {
         uint32_t until = sure < lane->events - i ? i + (uint32_t)sure : lane->events;
         if (i == until)

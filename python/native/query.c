@@ -186,7 +186,7 @@ static ttape_event_columns columns_at(struct batch *batch, size_t row)
                                  .depth = batch_words(batch, 7) + row};
 }
 
-/* Of `count` rows that were put behind those of the batch, the ones of chosen sites move up. */
+/* The rows of chosen sites move up, of `count` that were put behind those of the batch. */
 static size_t keep_chosen(struct batch *batch, const struct part *part, size_t count)
 {
     const ttape_event_columns to = columns_at(batch, batch->rows);

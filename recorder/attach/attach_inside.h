@@ -182,7 +182,7 @@ const struct ttp_map *ttp_threads_stack(const struct ttp_maps *maps, uint32_t pi
 
 /* -- attach_call.c -- */
 
-/* Of one thread, for a call at a time, to be freed; NULL: no memory. */
+/* Room for what one call of a thread saves, to be freed; NULL: no memory. */
 struct ttp_frame *ttp_frame_make(void);
 
 /* Places in the program's code: syscall; ret. And mov $15, %rax; syscall. */

@@ -108,7 +108,7 @@ void ttp_functions_take(ttape_recording *recording)
     __atomic_store_n(&head->takes_functions, 1, __ATOMIC_RELEASE);
 }
 
-/* Who gave up waiting has taken the file away: then the answer is to nobody. */
+/* The file is gone where whoever asked gave up waiting: then the answer is to nobody. */
 char *ttp_functions_asked(ttape_recording *recording)
 {
     struct ttp_arena_head *head = recording->drain.arena.head;

@@ -284,7 +284,7 @@ void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
     ttp_slow_end(&op);
 }
 
-/* As part of the call around it, whatever functions the program has for beginning one. */
+/* The call is part of the one around it, whatever functions the program has for beginning one. */
 void ttp_enter_in_call(uintptr_t function, uintptr_t sp)
 {
     bool is_alternate;
