@@ -36,7 +36,7 @@ class Outcome:
     trace: Path
     status: int  # of the program, None: it did not come to its end
     out: bytes
-    recorder: int = 0  # its process id
+    recorder: int  # its process id; 0: its arena is somebody else's to remove
 
     @property
     def remains(self):
@@ -134,7 +134,8 @@ def recover(checks, outcome):
     try:
         return recovered(checks, outcome)
     finally:
-        setting.forget_arena(outcome.recorder)
+        if outcome.recorder != 0:
+            setting.forget_arena(outcome.recorder)
 
 
 def recovered(checks, outcome):

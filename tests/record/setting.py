@@ -191,7 +191,10 @@ def start(words, cwd=None, env=None, out=subprocess.PIPE, err=subprocess.PIPE, b
 
 
 def forget_arena(pid):
-    """Shared memory of a recorder that was killed: nobody else takes it away."""
+    """Shared memory of a recorder that was killed: nobody else takes it away. One that is being
+    made has no owner yet: it is somebody else's."""
+    if pid <= 0:
+        raise ValueError(f"no recorder has process id {pid}")
     for place in Path("/dev/shm").glob("tracetape-*"):
         try:
             with open(place / "arena", "rb") as file:

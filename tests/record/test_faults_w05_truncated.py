@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """W5: somebody truncates the arena while it is in use: the recorder does not die of SIGBUS, keeps
 what it had, and says so. Programs that go on recording into it do die of that, as they would of any
-memory of theirs that is taken away: here they are stopped and killed before, too."""
+memory of theirs that is taken away: here they are stopped and killed before, too. Somebody removes
+it: who has mapped it goes on."""
 import os
 import signal
 import time
@@ -18,7 +19,7 @@ MS, LONG_MS = 4000, 60_000
 
 def arena_of(process):
     """The arena's path, once it is there."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         for path in Path("/dev/shm").glob("tracetape-*/arena"):
             try:
@@ -73,12 +74,27 @@ def one(checks, host, size, kills):
     setting.forget_arena(outcome.recorder)
 
 
+def removed(checks, work):
+    """Programs that began before somebody removed it are recorded; of later ones it is said."""
+    trace = Path(work, "removed.ttape")
+    program = setting.build("p_calls.c")
+    script = '"$0" 3; rm -r "${TRACETAPE_ARENA%/*}"; "$0" 3'
+    once = setting.tracetape("record", "-o", Path(work, "once.ttape"), "--", program, "3")
+    done = setting.tracetape("record", "-o", trace, "--", "sh", "-c", script, program)
+    checks.equal((once.status, done.status), (0, 0), f"removed: {once.err} {done.err}")
+    checks.that(any("somebody removed '/dev/shm/tracetape-" in line for line in done.said()),
+                f"removed: says {done.said()}")
+    checks.equal(*(traces.call_counts(path)["enter"] for path in (trace, Path(work, "once.ttape"))),
+                 "removed: calls")
+
+
 def main():
     setting.need_verb("record")
     if not os.access("/dev/shm", os.W_OK):
         setting.skip("no /dev/shm here")
     checks = setting.Checks("W5, truncated")
     with setting.work_dir() as work:
+        removed(checks, work)
         host = faults.Host(work, "p_steady.c", [MS, 3, 1000])
         for size in (0, BLOCKS_AT + BLOCK):
             for kills in (False, True):

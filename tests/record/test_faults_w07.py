@@ -68,7 +68,7 @@ def recover_moved(checks, name, folder):
     moved = folder / "moved"
     found = [p for p in (moved / "out.ttape.recording", moved / "out.ttape") if p.exists()]
     if checks.that(found, f"{name}: nothing in the folder that was moved: {tree(folder)}"):
-        outcome = faults.Outcome(name, None, folder, moved / "out.ttape", 0, b"")
+        outcome = faults.Outcome(name, None, folder, moved / "out.ttape", 0, b"", 0)
         faults.recover(checks, outcome)
 
 

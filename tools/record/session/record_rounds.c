@@ -1,8 +1,10 @@
 #include "tools/record/session/record_rounds.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
@@ -158,3 +160,9 @@ void tool_record_rounds(ttape_session *session, bool is_attached, bool is_quiet,
 bool tool_record_is_interrupted(void) { return end_count >= ENDS_ASKED; }
 
 bool tool_record_is_cut(void) { return is_cut != 0; }
+
+bool tool_record_is_removed(const ttape_recording *recording)
+{
+    const char *path = ttape_recording_arena(recording);
+    return path != NULL && access(path, F_OK) != 0 && errno == ENOENT;
+}

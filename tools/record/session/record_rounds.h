@@ -24,5 +24,8 @@ void tool_record_rounds(ttape_session *session, bool is_attached, bool is_quiet,
 bool tool_record_is_interrupted(void);
 /* Whether somebody cut the shared memory off. */
 bool tool_record_is_cut(void);
+/* Whether somebody removed its file: programs that began since then were not recorded. Asked before
+ * the recording ends. */
+bool tool_record_is_removed(const ttape_recording *recording);
 
 #endif

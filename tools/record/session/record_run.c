@@ -80,6 +80,16 @@ static void say_all(struct tool_record_session *session, const ttape_recording *
     free(first);
 }
 
+/* Programs find that file by its name. Those that have it do not notice. */
+static void say_removed(const struct tool_record_session *session, const ttape_recording *recording)
+{
+    bool finds_it = session->attach == 0 && !session->calls.by_ptrace;
+    if (finds_it && tool_record_is_removed(recording))
+        tool_message("somebody removed '%s', the memory that is shared with programs: those that "
+                     "began after that are not recorded",
+                     ttape_recording_arena(recording));
+}
+
 /* *is_complete: there is a trace. */
 static int finish_recording(struct tool_record_session *session, ttape_session *recorded,
                             bool *is_complete)
@@ -90,6 +100,7 @@ static int finish_recording(struct tool_record_session *session, ttape_session *
     ttape_recording *recording = ttape_session_recording(recorded);
     ttape_session_get_state(recorded, &state);
     keep_choices(session, recording);
+    say_removed(session, recording);
     ttape_status ended = ttape_session_end(recorded, &result, &err);
     int status = tool_record_exit(result.exit_code, result.signal_number);
     bool has_events = result.recording.event_count != 0;
