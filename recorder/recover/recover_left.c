@@ -22,6 +22,7 @@
 #define SUFFIX    ".recording"
 #define LOOKS_MAX 256u           /* folders beside the one that is not there any more */
 #define KEPT_S    (24 * 60 * 60) /* how long an arena stays whose folder cannot be found */
+#define MAKING_S  60             /* how long one may be in the making */
 
 struct left {
     ttape_recover_callback found;
@@ -242,6 +243,29 @@ static void clear(const struct left *l)
     free(folder);
 }
 
+/* Its recorder was killed while it made it: no program has seen it, or there is no file yet. */
+static void clear_begun(const struct left *l)
+{
+    struct stat info;
+    bool has_file = l->fd >= 0;
+    if (strlen(l->name) != strlen("tracetape-XXXXXX") || l->directory_fd < 0 ||
+        !ttp_is_private(l->directory_fd) || fstat(has_file ? l->fd : l->directory_fd, &info) != 0 ||
+        time(NULL) - info.st_mtime <= MAKING_S)
+        return;
+    if (!has_file || unlinkat(l->directory_fd, "arena", 0) == 0)
+        (void)unlinkat(l->shared_fd, l->name, AT_REMOVEDIR); /* where nothing else is in it */
+}
+
+static void look_at(struct left *l)
+{
+    bool is_free = open_arena(l);
+    if (is_free && read_head(l)) {
+        if (!recorder_lives(l))
+            clear(l);
+    } else if (is_free ? l->page.head.magic == 0 : l->fd < 0 && errno == ENOENT)
+        clear_begun(l);
+}
+
 void ttape_recover_left(ttape_recover_callback found, void *context)
 {
     static const char prefix[] = "tracetape-";
@@ -257,8 +281,7 @@ void ttape_recover_left(ttape_recover_callback found, void *context)
         l->name = entry->d_name;
         l->shared_fd = dirfd(all);
         l->directory_fd = l->fd = -1;
-        if (open_arena(l) && read_head(l) && !recorder_lives(l))
-            clear(l);
+        look_at(l);
         if (l->fd >= 0)
             (void)close(l->fd);
         if (l->directory_fd >= 0)

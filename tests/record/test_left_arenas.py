@@ -101,11 +101,39 @@ def go_apart():
     os.execvp("unshare", [*words, "sh", "-c", script, "sh", sys.executable, *sys.argv])
 
 
+def begin_arena(name, size, age):
+    """What a recorder leaves that was killed while it made its arena; size None: not even begun."""
+    place = SHARED / name
+    place.mkdir(mode=0o700)
+    then = time.time() - age
+    if size is not None:
+        (place / "arena").write_bytes(bytes(size))
+        os.utime(place / "arena", (then, then))
+    os.utime(place, (then, then))
+    return place
+
+
+def check_begun(checks, work):
+    """Those that may be in the making stay, and folders that no recorder made."""
+    old = [begin_arena(f"tracetape-old00{at}", size, 120)
+           for at, size in enumerate((None, 0, HEAD + BLOCK))]
+    new = [begin_arena(f"tracetape-new00{at}", size, 0)
+           for at, size in enumerate((None, 0, HEAD + BLOCK))]
+    new.append(begin_arena("tracetape-mine", None, 120))
+    said = record_other(work)
+    checks.equal([p.name for p in old if p.exists()], [], "begun a while ago")
+    checks.equal([p.name for p in new if not p.exists()], [], "removed too early")
+    checks.equal(said.count("arena"), 0, "lines about what was only begun")
+    for place in new:
+        shutil.rmtree(place)
+
+
 def main():
     setting.need_verb("record", "recover")
     go_apart()
     checks = setting.Checks("left arenas")
     with setting.work_dir() as work:
+        check_begun(checks, work)
         host = faults.Host(work, "p_steady.c", [100, 2, 50])
         host.args[0] = faults.STEADY_MS  # until it is killed
 

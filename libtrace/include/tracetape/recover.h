@@ -116,10 +116,11 @@ TTAPE_API ttape_status ttape_recover_trace(const ttape_source *source, const tta
 TTAPE_API ttape_status ttape_recover_remove(const char *directory, ttape_error *err);
 
 /* Clears what killed recorders of this user have left in shared memory. An arena that no process
- * has open or mapped any more is removed; where a recording's folder needs it still, it is moved
- * into that first, and `found` (NULL: not told) gets a line. What is in use, or may be needed by a
- * folder that cannot be found, stays. Opens and locks nothing that is another user's. A limit on
- * the size of files may send SIGXFSZ to a caller that does not ignore it. */
+ * has open or mapped any more is removed, and one that was never made to its end; where a
+ * recording's folder needs it still, it is moved into that first, and `found` (NULL: not told)
+ * gets a line. What is in use, or may be needed by a folder that cannot be found, stays. Opens and
+ * locks nothing that is another user's. A limit on the size of files may send SIGXFSZ to a caller
+ * that does not ignore it. */
 TTAPE_API void ttape_recover_left(ttape_recover_callback found, void *context);
 
 #ifdef __cplusplus
