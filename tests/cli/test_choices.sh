@@ -49,13 +49,30 @@ for verb in "dump" "tree" "graph" "report" "export --format csv" "cut -o -"; do
     status 0 "$T" $verb a.ttape --thread 77 --thread 1,78 --process 1
 done
 
-# A range outside of the trace is an answer, told in one line; a pattern that matches nothing fails.
-for verb in "dump" "tree" "graph" "report" "slow" "export --format csv" "cut -o -"; do
+# A range of which the trace has nothing fails as a name or a pattern does that matches nothing.
+for verb in "dump" "tree" "graph" "report" "report --by thread" "report --butterfly main" "slow" \
+    "graph --reach main" "export --format csv" "cut -o -"; do
     # shellcheck disable=SC2086
-    status 0 "$T" $verb a.ttape --time +5s..+6s
+    status 4 "$T" $verb a.ttape --time +5s..+6s
     has err "^tracetape: nothing of 'a.ttape' is in the range of --time: "
     lines err 1
+    lines out 0
 done
+# Of several traces one that has something is enough; one that has nothing is told.
+printf '0 1 enter main\n9000000000 1 exit main\n' >long.txt
+status 0 "$T" convert long.txt -o long.ttape
+for verb in "report" "slow"; do
+    # shellcheck disable=SC2086
+    status 0 "$T" $verb a.ttape long.ttape --time +5s..+6s
+    has err "^tracetape: nothing of 'a.ttape' is in the range of --time: "
+    lines err 1
+    # shellcheck disable=SC2086
+    status 4 "$T" $verb a.ttape long.ttape --time +15s..+16s
+    lines err 2
+    lines out 0
+done
+# What a trace that grows has not yet is waited for.
+status 0 "$T" dump a.ttape --follow --time +5s..+6s
 for option in --function --group; do
     status 4 "$T" report a.ttape $option nowhere
     has err "^tracetape: nothing that was called matches 'nowhere'$"

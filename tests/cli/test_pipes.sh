@@ -65,8 +65,8 @@ same out want.csv
 status 0 "$T" dump a.ttape --format csv --time 150us..
 awk -F, 'NR == 1 || $3 >= 150000' a.csv >want.csv
 same out want.csv
-status 0 "$T" dump a.ttape --format csv --time ..0
-lines out 1
+status 4 "$T" dump a.ttape --format csv --time ..0
+lines out 0
 status 0 "$T" dump a.ttape --format csv --thread 1
 same out a.csv
 status 4 "$T" dump a.ttape --thread 99

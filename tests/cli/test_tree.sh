@@ -314,7 +314,7 @@ for span, length in (("+100ns..+300ns", 200), ("..+50ns", 50), ("+1500ns..", Non
         end = n.get("end_most_ns", n["end_ns"])
         assert n["start_ns"] < out["to_ns"] and end >= out["from_ns"], n
 END
-status 0 "$T" tree --time 0..1 a.ttape
+status 4 "$T" tree --time 0..1 a.ttape
 status 2 "$T" tree --time 5 a.ttape
 
 # Threads, signals, stacks, unwinding, what is open at the end and the start.

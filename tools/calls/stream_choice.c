@@ -176,8 +176,9 @@ static ttape_status make_selection(struct tool_selection *selection, const ttape
     return status;
 }
 
+/* Where may_be_none, a trace of which nothing is in the range is told, and is fine. */
 static int select_all(struct tool_selection *selection, const ttape_reader *reader,
-                      const char *trace, const struct tool_choice *choice)
+                      const char *trace, const struct tool_choice *choice, bool may_be_none)
 {
     ttape_info info;
     ttape_selection_info chosen;
@@ -187,24 +188,34 @@ static int select_all(struct tool_selection *selection, const ttape_reader *read
     ttape_selection_get_info(selection->made, &chosen);
     ttape_reader_get_info(reader, &info);
     uint64_t span_ns = info.time_last_ns - info.time_first_ns;
+    selection->is_outside = chosen.is_outside;
     if (chosen.is_outside)
         tool_message("nothing of '%s' is in the range of --time: it is from +0 to +%" PRIu64
                      ".%03" PRIu64 "ms",
                      trace, span_ns / 1000000, span_ns / 1000 % 1000);
-    return TOOL_OK;
+    if (!chosen.is_outside || may_be_none)
+        return TOOL_OK;
+    tool_selection_close(selection);
+    return TOOL_CANNOT;
 }
 
 int tool_select(struct tool_selection *selection, const struct tool_input *input,
                 const struct tool_choice *choice)
 {
-    return select_all(selection, input->reader, input->name, choice);
+    return select_all(selection, input->reader, input->name, choice, false);
+}
+
+int tool_select_of_many(struct tool_selection *selection, const struct tool_input *input,
+                        const struct tool_choice *choice)
+{
+    return select_all(selection, input->reader, input->name, choice, true);
 }
 
 int tool_select_time(struct tool_selection *selection, const ttape_reader *reader,
-                     const char *trace, const struct tool_choice *choice)
+                     const char *trace, const struct tool_choice *choice, bool may_be_none)
 {
     const struct tool_choice time = {.time = choice->time};
-    return select_all(selection, reader, trace, &time);
+    return select_all(selection, reader, trace, &time, may_be_none);
 }
 
 int tool_select_streams(struct tool_selection *selection, const ttape_reader *reader,

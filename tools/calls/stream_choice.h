@@ -54,6 +54,7 @@ struct tool_selection {
     const uint32_t *streams; /* ascending; NULL: all */
     uint32_t stream_count;
     bool has_range;
+    bool is_outside; /* nothing of the trace is in the range, which was told */
     uint64_t from_ns, to_ns; /* half-open, absolute */
 };
 
@@ -88,13 +89,16 @@ struct tool_choice {
 bool tool_choice_names(const struct tool_choice *choice);
 
 /* Returns a tool_exit; what is wrong has been reported: no such thread, a trace without times, a
- * range that ends before it starts. */
+ * range that ends before it starts, or of which the trace has nothing. */
 int tool_select(struct tool_selection *selection, const struct tool_input *input,
                 const struct tool_choice *choice);
+/* The same of one of several traces, where another one may have something in the range. */
+int tool_select_of_many(struct tool_selection *selection, const struct tool_input *input,
+                        const struct tool_choice *choice);
 /* The range alone; the streams alone, of a trace that grows: where may_be_none, nothing is selected
  * as long as what is named is not there. */
 int tool_select_time(struct tool_selection *selection, const ttape_reader *reader,
-                     const char *trace, const struct tool_choice *choice);
+                     const char *trace, const struct tool_choice *choice, bool may_be_none);
 int tool_select_streams(struct tool_selection *selection, const ttape_reader *reader,
                         const char *trace, const struct tool_choice *choice, bool may_be_none);
 /* Is the stream selected? */

@@ -247,7 +247,7 @@ static int choose_events(struct tool_dump *dump)
     dump->has_times = dump->info.resolution_ns != TTAPE_TIME_NONE;
     const char *name = dump->input->name;
     struct tool_selection selection;
-    int status = tool_select_time(&selection, dump->reader, name, dump->choice);
+    int status = tool_select_time(&selection, dump->reader, name, dump->choice, dump->is_followed);
     if (status != TOOL_OK)
         return status;
     dump->from.value_ns = selection.from_ns;

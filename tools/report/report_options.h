@@ -49,6 +49,7 @@ struct asking {
     struct tool_site_names own_names;
     struct tool_selection selection;
     bool has_matched; /* --below, in any of them */
+    bool is_inside;   /* any of them, of the range of --time */
 };
 
 /* With --idle or --no-idle, time off the CPU is not shown: the user has said what is idle. */

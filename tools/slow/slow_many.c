@@ -78,6 +78,7 @@ static void add_info(struct tool_slow *all, const struct tool_slow *view)
     all->info.enter_count += view->info.enter_count;
     all->info.damaged_count += view->info.damaged_count;
     all->has_off = all->has_off || view->has_off;
+    all->is_inside = all->is_inside || view->is_inside;
     all->file_count++;
 }
 

@@ -44,6 +44,7 @@ struct tool_slow {
     ttape_longest_info info;
     const ttape_longest_call *calls;
     uint32_t call_count;
+    bool is_inside;                   /* something of it is in the range of --time */
     bool has_off;                     /* of a call it is known how long its thread did not run */
     uint64_t start_ns;                /* the trace's first event */
     const struct tool_slow_row *rows; /* of many files: call_count of them; NULL: `calls` */

@@ -240,7 +240,9 @@ static int ask_file(const struct options *options, const struct tool_input *inpu
     view->by = by_of(options);
     ttape_reader_get_info(input->reader, &info);
     view->start_ns = info.time_first_ns;
-    int status = tool_select(&selection, input, &options->choice);
+    int status = ask->is_one_of_many ? tool_select_of_many(&selection, input, &options->choice)
+                                     : tool_select(&selection, input, &options->choice);
+    view->is_inside = status == TOOL_OK && !selection.is_outside;
     if (status == TOOL_OK)
         tool_losses_warn(input);
     tool_site_names_open_as(&view->names, input->reader,
@@ -300,6 +302,8 @@ static int run_many(const struct options *options, const struct tool_operands *o
     bool shows = status == TOOL_OK || status == TOOL_LOSS;
     if (shows && options->filter != NULL && all.call_count == 0)
         status = tool_fail("nothing that was called matches '%s'", options->filter);
+    else if (shows && !all.is_inside)
+        status = TOOL_CANNOT;
     else if (shows) {
         int printed = print(options, &all);
         status = printed != TOOL_OK ? printed : status;

@@ -415,8 +415,8 @@ static bool take_part(void *context, const struct tool_input *part)
         live->view.needs_stacks =
             asks_for_stacks(asked) && (asked->recording.session.calls.stack_every != 0 ||
                                        asked->recording.session.calls.stack_rate != 0);
-        if (tool_select_time(&live->asking.selection, part->reader, part->name, &options->choice) !=
-            TOOL_OK)
+        if (tool_select_time(&live->asking.selection, part->reader, part->name, &options->choice,
+                             true) != TOOL_OK)
             return false;
         live->is_open = true;
     } else {

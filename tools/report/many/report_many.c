@@ -55,7 +55,8 @@ static int begin_trace(void *context, const struct tool_input *input, ttape_repo
                             tool_name_style(options->names, options->json || options->csv));
     ask->names = &ask->own_names;
     tool_losses_warn(input);
-    int status = tool_select(&ask->selection, input, &options->choice);
+    int status = tool_select_of_many(&ask->selection, input, &options->choice);
+    ask->is_inside |= status == TOOL_OK && !ask->selection.is_outside;
     if (status == TOOL_OK)
         status = tool_below_open(&ask->below, "report", options->below, &ask->own_names);
     ask->view->reader = input->reader;
@@ -175,6 +176,8 @@ int tool_report_many(struct options *options, const struct tool_operands *paths,
                                                                      : tool_fail_error(name, &err);
     if (status == TOOL_OK)
         status = tool_filter_check(&filter);
+    if (status == TOOL_OK && options->choice.time.given && !ask->is_inside)
+        status = TOOL_CANNOT;
     tool_filter_unmake(&filter);
     uint64_t left_out = many.left_out;
     many.status = many.status != TOOL_OK ? many.status : ask->status;
