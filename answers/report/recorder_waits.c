@@ -96,6 +96,16 @@ static void take_off_path(ttape_report *report, const ttape_longest_call *call, 
     }
 }
 
+/* A thread's row, or a process's, loses all of its waits. */
+static void take_off_stream(ttape_report *report, const ttape_longest_call *call, int64_t ns)
+{
+    bool counts = report->below_sites == NULL;
+    for (uint32_t i = 0; i < call->path_count && !counts; i++)
+        counts = is_below(report, call->path[i].site);
+    if (counts)
+        take_off(report, TTAPE_NONE, report->stream_keys[call->stream], ns, ++report->rows.stamp);
+}
+
 ttape_status ttp_report_take_off_waits(ttape_report *report, ttape_reader *reader, ttape_error *err)
 {
     const ttape_report_options *o = &report->options;
@@ -112,13 +122,15 @@ ttape_status ttp_report_take_off_waits(ttape_report *report, ttape_reader *reade
                                            .watch = o->watch};
     ttape_longest *longest;
     uint32_t count = 0;
-    if (report->stream_keys != NULL || report->plan.by_site || !has_waits(report))
+    if (report->plan.by_site || !has_waits(report))
         return TTAPE_OK;
     TTP_TRY(ttape_longest_find(&longest, reader, &options, err));
     const ttape_longest_call *calls = ttape_longest_get_calls(longest, &count);
     for (uint32_t i = 0; i < count; i++) {
         int64_t ns = blocked_ns(report, &calls[i]);
-        if (ns > 0)
+        if (ns > 0 && report->stream_keys != NULL)
+            take_off_stream(report, &calls[i], ns);
+        else if (ns > 0)
             take_off_path(report, &calls[i], ns);
     }
     ttape_longest_close(longest);

@@ -51,6 +51,10 @@ def check_idle(checks, trace):
         waits = sum(row["blocked_ns"] for row in rows if row["name"] == traces.RECORDER)
         checks.equal(idle["main"], own, f"report {options}: main's idle time, of {waits} ns more")
         checks.that(idle["dlopen"] <= own, f"report {options}: dlopen's idle time: {idle}")
+        for by in ("thread", "process"):
+            threads = json.loads(setting.tracetape("report", "--json", "--by", by, trace).out)
+            checks.equal(sum(row["idle_ns"] for row in threads["rows"]), own,
+                         f"report --by {by}: idle time, of {waits} ns more")
 
 
 def main():
@@ -70,9 +74,10 @@ def main():
         checks.that("outer" in {name for name, _, _ in nodes}, "the library was patched")
         said = setting.tracetape("report", trace).out.decode()
         checks.that(", the recorder " in said.splitlines()[0], f"the head: {said}")
-        for by in "thread", "module":
-            head = setting.tracetape("report", "--by", by, trace).out.decode().splitlines()[0]
-            checks.equal(head, said.splitlines()[0], f"the head by {by}")
+        for words in (["--by", "thread"], ["--by", "module"], ["--butterfly", "dlopen"],
+                      ["--callees", "dlopen"], ["--group", "dl"]):
+            head = setting.tracetape("report", *words, trace).out.decode().splitlines()[0]
+            checks.equal(head, said.splitlines()[0], f"the head of {words}")
         check_idle(checks, trace)
         rest = setting.tracetape("report", "--json", "--function", "^main$", trace)
         checks.that(json.loads(rest.out)["recorder_ns"] >= LEAST_NS, f"in JSON: {rest.out}")

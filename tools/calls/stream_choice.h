@@ -54,7 +54,7 @@ struct tool_selection {
     const uint32_t *streams; /* ascending; NULL: all */
     uint32_t stream_count;
     bool has_range;
-    bool is_outside; /* nothing of the trace is in the range, which was told */
+    bool is_outside;         /* nothing of the trace is in the range, which was told */
     uint64_t from_ns, to_ns; /* half-open, absolute */
 };
 

@@ -260,7 +260,8 @@ static int add_waits(struct tool_report *view, ttape_report_options how)
     return TOOL_OK;
 }
 
-int tool_report_collect(struct tool_report *view, struct asking *ask)
+static int collect_rows(struct tool_report *view, struct asking *ask,
+                        const ttape_report_options *how)
 {
     const struct options *options = ask->options;
     if (view->by == TTAPE_REPORT_BY_SITE && !has_call_sites(view->reader))
@@ -274,8 +275,13 @@ int tool_report_collect(struct tool_report *view, struct asking *ask)
         return add_neighbours(view, ask, options->callers, true, false);
     if (options->callees != NULL)
         return add_neighbours(view, ask, options->callees, false, true);
+    return add_report(view, how, NULL, TOOL_ROLE_NONE);
+}
+
+int tool_report_collect(struct tool_report *view, struct asking *ask)
+{
     ttape_report_options how = tool_report_how(view, ask);
-    int status = add_report(view, &how, NULL, TOOL_ROLE_NONE);
+    int status = collect_rows(view, ask, &how);
     return status == TOOL_OK && waits_apart(view) ? add_waits(view, how) : status;
 }
 
