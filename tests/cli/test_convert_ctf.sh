@@ -85,7 +85,7 @@ status 3 "$T" convert cpus -o cpus.ttape
 has err "without a context 'vtid'"
 lines <("$T" dump --format csv cpus.ttape) 5
 status 4 "$T" convert none -o none.ttape
-has err 'no event of lttng-ust-cyg-profile$'
+has err 'no event of lttng-ust-cyg-profile: what runs with LD_PRELOAD='
 status 4 "$T" convert discarded -o none.ttape
 has err 'no event of lttng-ust-cyg-profile: all were discarded, larger buffers'
 absent none.ttape

@@ -100,6 +100,24 @@ printf '{"exporter":"x","$schema":"https://www.speedscope.app/file-format-schema
 refused s.json "speedscope"
 printf '{"meta":{"interval":1,"processType":0},"libs":[],"threads":[]}' >firefox.json
 refused firefox.json 'profile of Firefox'
+python3 - <<'END'
+from json import dump
+many = [{"name": "other", "color": "red"}] * 3000
+for name, document in (("large", {"meta": {"categories": many}, "libs": many, "threads": []}),
+                       ("nodes", {"nodes": many, "startTime": 1, "endTime": 2}),
+                       ("records", {"type": "preamble", "version": 2}),
+                       ("strange", {"version": 3, "a\\b": many, "rows": [1]})):
+    with open(f"{name}.json", "w", encoding="utf-8") as file:
+        dump(document, file)
+END
+if [ -n "$trace" ]; then
+    refused large.json 'profile of Firefox'
+    refused nodes.json 'profile of V8'
+    refused strange.json 'JSON, but no trace of Chrome.s: it has "version", ' '"rows", no array'
+fi
+refused records.json 'metadata of a CTF trace'
+printf 'version: 1\ncreator: callgrind-3.19.0\nevents: Ir\nfn=main\n1 100\n' >by.callgrind
+refused by.callgrind "callgrind's output"
 printf '{"nodes":[{"id":1,"callFrame":{}}],"startTime":1,"timeDeltas":[1]}' >x.cpuprofile
 refused x.cpuprofile 'V8: it has samples, no calls'
 printf '{"traceEvents":[{"ph":"i","ts":1,"name":"\\"nodes\\" \\"timeDeltas\\""}]}' >real.json

@@ -55,6 +55,8 @@ extern const struct tool_converter tool_converter_ctf;    /* with babeltrace2 */
 /* convert_foreign.c: refuses what another program reads, with what to do. TOOL_OK: it is nothing
  * that is known. */
 int tool_conversion_refuse(const struct tool_conversion *conversion);
+/* Refuses an object of JSON by its members, as `"meta", "threads"`. */
+int tool_conversion_refuse_members(const struct tool_conversion *conversion, const char *members);
 
 /* Probes ask whether the first bytes can be text, which has no zero byte, and for their next line,
  * from offset *at on, which moves behind it: as much of it as `room` takes, with a zero. False:

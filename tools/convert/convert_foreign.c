@@ -48,6 +48,7 @@ static const struct {
     {BYTES("\x17\x08\x44tracing"), 0, {"trace-cmd's data", "trace-cmd report {} |"}},
     {BYTES("gmon"), 0, {"gprof's data", SUMS}},
     {BYTES("# callgrind format"), 0, {"callgrind's output", SUMS}},
+    {BYTES("version: 1\ncreator: callgrind"), 0, {"callgrind's output", SUMS}},
     {BYTES("FLR\0"), 0, {"a flight recording of Java's", SAMPLES}},
     {BYTES("\x7f\x45LF"), 0, {"a program or a core dump", "tracetape record -- {}"}},
     {BYTES("SQLite format 3"), 0, {"a database", SOURCE}},
@@ -67,7 +68,7 @@ static const struct {
     {BYTES("\x1e{"), 0, {"the metadata of a CTF trace", FOLDER}},
     {BYTES("---\nheader:"), 0, {"XRay's YAML", "convert the log that it was made of"}}};
 
-/* Keys that stand near the beginning of a file of JSON; both must. */
+/* Keys that stand near the beginning of a file of JSON, or are members of all of it; both must. */
 static const struct {
     const char *key, *other;
     struct foreign is;
@@ -77,6 +78,9 @@ static const struct {
             {"\"preprocessedProfileVersion\"", "", {"a profile of Firefox", SAMPLES}},
             {"\"processType\"", "\"meta\"", {"a profile of Firefox", SAMPLES}},
             {"\"libs\"", "\"meta\"", {"a profile of Firefox", SAMPLES}},
+            {"\"threads\"", "\"meta\"", {"a profile of Firefox", SAMPLES}},
+            {"\"nodes\"", "\"endTime\"", {"a CPU profile of V8", PANELS}},
+            {"\"preamble\"", "\"type\"", {"the metadata of a CTF trace", FOLDER}},
             {"\"linux-perf-json-version\"", "", {"JSON of 'perf data convert'", SAMPLES}},
             {"\"kind\":\"enter\"", "\"time_ns\"", {"JSON of 'tracetape dump'", SOURCE}}};
 
@@ -118,9 +122,14 @@ static bool is_text(const uint8_t *head, size_t size)
     return true;
 }
 
+static bool is_in(const char *text, size_t size, const char *key)
+{
+    return memmem(text, size, key, strlen(key)) != NULL;
+}
+
 static bool has(const struct tool_conversion *conversion, const char *text)
 {
-    return memmem(conversion->head, conversion->head_bytes, text, strlen(text)) != NULL;
+    return is_in((const char *)conversion->head, conversion->head_bytes, text);
 }
 
 /* ---- texts ---- */
@@ -188,6 +197,14 @@ static const struct foreign *find_text(const struct tool_conversion *conversion)
 
 /* ---- the whole ---- */
 
+static const struct foreign *find_keys(const char *text, size_t size)
+{
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (is_in(text, size, keys[i].key) && is_in(text, size, keys[i].other))
+            return &keys[i].is;
+    return NULL;
+}
+
 static const struct foreign *find_json(const struct tool_conversion *conversion)
 {
     const uint8_t *head = conversion->head;
@@ -197,10 +214,7 @@ static const struct foreign *find_json(const struct tool_conversion *conversion)
     if (at == size || head[at] != '{' || has(conversion, "\"traceEvents\"") ||
         has(conversion, "\"ph\""))
         return NULL;
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (has(conversion, keys[i].key) && has(conversion, keys[i].other))
-            return &keys[i].is;
-    return NULL;
+    return find_keys((const char *)head, size);
 }
 
 static const struct foreign *find_kind(const struct tool_conversion *conversion)
@@ -217,11 +231,8 @@ static const struct foreign *find_kind(const struct tool_conversion *conversion)
     return found != NULL ? found : find_text(conversion);
 }
 
-int tool_conversion_refuse(const struct tool_conversion *conversion)
+static int refuse(const struct tool_conversion *conversion, const struct foreign *found)
 {
-    const struct foreign *found = conversion->is_directory ? NULL : find_kind(conversion);
-    if (found == NULL)
-        return TOOL_OK;
     bool is_pipe = strcmp(conversion->input, "standard input") == 0;
     const char *place = strstr(found->advice, "{}");
     size_t size = strlen(found->advice);
@@ -232,4 +243,21 @@ int tool_conversion_refuse(const struct tool_conversion *conversion)
                      is_pipe && goes_on ? "... | " : "", before, found->advice,
                      place != NULL && !is_pipe ? conversion->input : "", behind,
                      goes_on ? " tracetape convert - -o " : "", goes_on ? conversion->output : "");
+}
+
+int tool_conversion_refuse(const struct tool_conversion *conversion)
+{
+    const struct foreign *found = conversion->is_directory ? NULL : find_kind(conversion);
+    return found == NULL ? TOOL_OK : refuse(conversion, found);
+}
+
+int tool_conversion_refuse_members(const struct tool_conversion *conversion, const char *members)
+{
+    const struct foreign *found = find_keys(members, strlen(members));
+    if (found != NULL)
+        return refuse(conversion, found);
+    return tool_fail("'%s' is JSON, but no trace of Chrome's: %s%s, no array \"traceEvents\" (an "
+                     "array of events, or an event a line, is read, too)",
+                     conversion->input, members[0] != '\0' ? "it has " : "an object with no member",
+                     members);
 }

@@ -5,6 +5,7 @@
  *
  * Events come in any order, so what becomes of them is sorted, on disk where it is much. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 #define SORT_RECORDS     (1u << 19) /* in memory: 20 MiB of records, 36 MiB of items */
 #define PROGRESS_OBJECTS 4096u
+#define MEMBERS_BYTES    160u /* that are named */
 
 /* The elements of the array whose bracket was taken. False: failed, reported. */
 static bool take_elements(struct tool_chrome *chrome, struct tool_json_stream *json,
@@ -44,11 +46,19 @@ static bool take_elements(struct tool_chrome *chrome, struct tool_json_stream *j
     }
 }
 
+/* The keys of an object, as far as there is room: "meta", "threads". */
+static void name_member(char *members, size_t room, const char *key)
+{
+    size_t used = strlen(members);
+    if (used + strlen(key) + sizeof ", \"\"" <= room)
+        (void)snprintf(members + used, room - used, "%s\"%s\"", used > 0 ? ", " : "", key);
+}
+
 /* {"traceEvents":[...],...}: any other member is passed over. */
 static bool take_members(struct tool_chrome *chrome, struct tool_json_stream *json,
                          uint64_t total_bytes)
 {
-    char key[32];
+    char key[32], members[MEMBERS_BYTES] = "";
     struct tool_json_object object;
     bool goes_on = true, has_events = false;
     tool_json_stream_skip(json);
@@ -65,6 +75,8 @@ static bool take_members(struct tool_chrome *chrome, struct tool_json_stream *js
         if (byte != '"')
             break;
         bool fits = tool_json_stream_string(json, key, sizeof(key));
+        if (fits)
+            name_member(members, sizeof members, key);
         if (tool_json_stream_peek(json) != ':')
             break;
         tool_json_stream_skip(json);
@@ -81,11 +93,8 @@ static bool take_members(struct tool_chrome *chrome, struct tool_json_stream *js
             goes_on = tool_json_stream_pass(json);
         }
     }
-    if (!has_events) {
-        tool_fail("'%s' has no array 'traceEvents': Chrome trace JSON is an object with that, an "
-                  "array of events, or an event a line",
-                  chrome->conversion->input);
-    }
+    if (!has_events)
+        (void)tool_conversion_refuse_members(chrome->conversion, members);
     return has_events;
 }
 

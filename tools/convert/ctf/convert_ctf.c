@@ -222,7 +222,10 @@ static int convert(struct tool_ctf *ctf, char *const *folders, size_t count)
     if (status == TOOL_OK && ctf->call_count == 0) {
         status = tool_fail("'%s' holds no event of lttng-ust-cyg-profile%s", conversion->input,
                            !ctf->is_done           ? " that could be read"
-                           : ctf->event_count == 0 ? ""
+                           : ctf->event_count == 0 ? ": what runs with "
+                                                     "LD_PRELOAD=liblttng-ust-cyg-profile.so, "
+                                                     "compiled with -finstrument-functions, has "
+                                                     "them"
                                                    : ": all were discarded, larger buffers "
                                                      "(lttng enable-channel --subbuf-size) keep "
                                                      "them");
