@@ -27,11 +27,12 @@ MAGIC, VERSION, BLOCK, HEAD, STATES, CAPACITY = 0x6672636170617474, 8, 32768, 64
 OFFSET = (STATES + CAPACITY * 4 + BLOCK - 1) // BLOCK * BLOCK
 FREE, FILLING, FULL, DONE = range(4)
 WAITING, BLOCKING, DROPPING = range(3) # what a program does that finds no block
-LEFT_MAX = 2 # places that a hook reserves at once
+LEFT_MAX = 4 # places that a hook reserves at once
 OFF, ON, STOPPED = range(3)
 TSC, MONOTONIC, COARSE, NONE = 1, 2, 3, 4
 MODE, PERIODS, READY, BEAT, FREED, SERIAL, LOST = 56, 60, 64, 72, 80, 120, 128
 HAS_VERDICTS, VERDICTS = 2428, 1 << 17
+HOOK_SITES = 2604
 FLUSH, SNAPSHOT, MODULES, STOP = 136, 140, 144, 148
 FACT = "tracetape:" # site names of facts begin so
 MESSAGES = {1: "process", 2: "module", 3: "modules", 4: "site", 5: "leaf", 6: "thread", 7: "values"}
@@ -53,8 +54,10 @@ class Block:
 class Arena:
     """Blocks that are full or done are taken and freed by `poll`, the others by `finish`."""
 
-    def __init__(self, blocks=64, clock=TSC, mode=ON, flags=DROPPING, left_out=None):
-        """`left_out`: addresses of functions that the first image leaves out."""
+    def __init__(self, blocks=64, clock=TSC, mode=ON, flags=DROPPING, left_out=None,
+                 hook_sites=False):
+        """`left_out`: addresses of functions that the first image leaves out; `hook_sites`: calls
+        have a value, where they were made."""
         self.offset = OFFSET + (0 if left_out is None else VERDICTS)
         self.directory = tempfile.mkdtemp(prefix="ttarena", dir="/dev/shm")
         self.path = os.path.join(self.directory, "arena")
@@ -74,6 +77,7 @@ class Arena:
             self.tell(left_out)
         self.put(MODE, mode)
         self.put(READY, blocks)
+        self.put(HOOK_SITES, int(hook_sites))
         struct.pack_into("<Q", self.map, 0, MAGIC)
 
     def tell(self, functions):
@@ -280,6 +284,8 @@ class Stream:
             record = block.records[at]
             at += 1
             if record & 3 == 3 and record >> 2 & 15 == 8:
+                if record >> 45 & 0xFF == 7 and (at < 2 or block.records[at - 2] & 3 not in (1, 2)):
+                    self.error("values of nothing")
                 at = self.message(block.records, at, record)
             else:
                 self.record(record)

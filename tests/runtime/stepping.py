@@ -14,6 +14,8 @@ BLOCKS = {"silence": 2, "fork-silence": 2, "fork-silence-here": 2, "speech": 4, 
           "away-silence": 4}
 GAP_MAX = 45 # a hook's instructions
 TWICE_STRIDE = 4
+WITH_VALUES = ("plain", "jump", "block", "within", "away", "away-bare", "away-block", "fork")
+ALL_OF_IT = 1 << 30 # instructions
 FUNCTIONS = ("leaf", "handler", "target", "thrower", "outer")
 
 
@@ -31,9 +33,9 @@ def serve(place, ours):
         ours.send(b"k")
 
 
-def interrupt(exe, scenario, clock, stride, first=0, gap=0):
+def interrupt(exe, scenario, clock, stride, first=0, gap=0, sites=False):
     """The problems of one scenario, and how many instructions were stepped over."""
-    place = rt.Arena(clock=clock, blocks=BLOCKS.get(scenario, 64))
+    place = rt.Arena(clock=clock, blocks=BLOCKS.get(scenario, 64), hook_sites=sites)
     ours, theirs = socket.socketpair()
     threading.Thread(target=serve, args=(place, ours), daemon=True).start()
     try:
@@ -45,10 +47,14 @@ def interrupt(exe, scenario, clock, stride, first=0, gap=0):
     if status != 0:
         return [f"exit {status}: {place.output[-300:]}"], 0
     told = dict(line.split() for line in place.output.decode().splitlines())
-    if scenario.startswith("away"):
+    if scenario == "bare":
+        return check_whole(told), int(told["looks"])
+    if scenario.startswith("away") and not sites:
         return check_away(place, told), int(told["steps"])
-    streams = rt.streams(place.taken)
+    streams = rt.streams(place.taken, lenient=scenario.startswith("away"))
     problems = [f"thread {s.serial}: {e}" for s in streams for e in s.errors[:3]]
+    if scenario.startswith("away"):
+        return problems, int(told["steps"])
     silent = scenario.startswith("fork-silence")
     if scenario.startswith("fork"): # nothing of the children may be in their parent's
         children = [s for s in streams if s.serial != s.image or s.serial > 2]
@@ -74,6 +80,12 @@ def interrupt(exe, scenario, clock, stride, first=0, gap=0):
         if lost or repaired:
             problems.append(f"{lost} lost and {repaired} repaired where nothing had to be")
     return problems, int(told["steps"])
+
+
+def check_whole(told):
+    """A recorder that looks at any instruction finds a call with its values, or not yet."""
+    problems = [f"{told['bares']} times a call without its values"] if told["bares"] != "0" else []
+    return problems + (["nothing was seen"] if int(told["looks"]) < 100 else [])
 
 
 def check_child(stream):
@@ -128,6 +140,11 @@ def main(stride):
         for clock in (rt.TSC, rt.NONE):
             problems, steps = interrupt(exe, scenario, clock, stride)
             failed |= show(f"{scenario} clock {clock}", problems, steps)
+    problems, steps = interrupt(exe, "bare", rt.TSC, 1, ALL_OF_IT, sites=True)
+    failed |= show("calls with values", problems, steps)
+    for scenario in WITH_VALUES:
+        problems, steps = interrupt(exe, scenario, rt.TSC, stride, sites=True)
+        failed |= show(f"{scenario} with values", problems, steps)
     for gap in range(1, GAP_MAX, stride):
         # with all gaps together at each instruction
         problems, steps = interrupt(exe, "twice", rt.TSC, TWICE_STRIDE, gap % TWICE_STRIDE, gap)

@@ -53,8 +53,22 @@ static const struct ttp_block_head *current_block(void)
     return block_of(ttp_has_room(at) ? at : at - TTP_BLOCK_HEAD_BYTES);
 }
 
+static bool is_empty(uint64_t place) { return *(const uint64_t *)place == 0; }
+
+/* Of a message without a head, or of values whose call is missing, where it lies behind an empty
+ * place. */
+static bool is_rest(uint64_t place)
+{
+    uint64_t record = *(const uint64_t *)place, type = ttp_record_type(record);
+    return ttp_record_tag(record) == TTP_TAG_EXTENSION &&
+           (type == TTP_EXT_DATA || (type == TTP_EXT_MESSAGE && (ttp_record_payload(record) >> 24 &
+                                                                 0xFF) == TTP_MESSAGE_VALUES));
+}
+
 /* All places up to the cursor are reserved, and in earlier blocks all. Those behind this one are of
- * this hook, or of hooks that came after it, and are left as well. */
+ * this hook, or of hooks that came after it, and are left as well. What such a hook had stored of a
+ * message, or of a call's values, goes with it, from its end on: nobody takes what is behind an
+ * empty place. */
 static void fill_from(uint64_t place)
 {
     const struct ttp_block_head *block = block_of(place);
@@ -63,11 +77,14 @@ static void fill_from(uint64_t place)
         return;
     if (block == current_block() && cursor < end)
         end = cursor;
-    if (place >= end || *(const uint64_t *)place != 0)
+    if (place >= end || !is_empty(place))
         return;
-    for (; place < end; place += 8)
-        if (*(const uint64_t *)place == 0)
-            ttp_slot_fill(place);
+    for (uint64_t next; place < end; place = next + 8) {
+        for (next = place; next < end && (is_empty(next) || (next != place && is_rest(next)));)
+            next += 8;
+        for (uint64_t at = next; at > place; at -= 8)
+            ttp_slot_fill(at - 8);
+    }
 }
 
 /* A hook was about to use it, or about to say that it is full. */

@@ -81,12 +81,12 @@ static bool write_result(const struct ttp_thread_page *page, uintptr_t key, uint
             ttp_slot_fill(at + i);
         return false;
     }
-    uint64_t *place = (uint64_t *)at;
-    ttp_store(place, ttp_record_call(TTP_TAG_EXIT, time, key));
+    uint64_t *place = (uint64_t *)at, call = ttp_record_call(TTP_TAG_EXIT, time, key);
     ttp_store(place + 2, ttp_record_data(result << 8 | TTAPE_VALUE_SIGNED));
     ttp_store(place + 3, ttp_record_data(result >> 48));
     ttp_store(place + 1,
               ttp_record_extension(TTP_EXT_MESSAGE, time, (uint64_t)TTP_MESSAGE_VALUES << 24 | 9));
+    ttp_store(place, call);
     return true;
 }
 

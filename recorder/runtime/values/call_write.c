@@ -75,8 +75,9 @@ static void put_values(uint64_t *place, const struct ttp_call_values *values)
         ttp_store(p.place, ttp_record_data(p.word));
 }
 
-/* The call first and the message's head last, so that whoever is stopped in between leaves a call
- * without values, and never values of nothing. */
+/* The call is stored last: whoever takes records up to the first place that is empty takes it with
+ * its values, or not yet. Who is stopped in between leaves an empty place in front of values, which
+ * are then nobody's. */
 bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t key,
                     const struct ttp_call_values *values)
 {
@@ -91,9 +92,10 @@ bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t key,
         ttp_slot_fill((uint64_t)(place + i));
     if (is_late)
         return false;
-    ttp_store(place, ttp_record_call(tag, now, key));
+    uint64_t call = ttp_record_call(tag, now, key);
     put_values(place + 2, values);
     ttp_store(place + 1, ttp_record_extension(TTP_EXT_MESSAGE, now,
                                               (uint64_t)TTP_MESSAGE_VALUES << 24 | size));
+    ttp_store(place, call);
     return true;
 }

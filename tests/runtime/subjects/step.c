@@ -1,7 +1,8 @@
 /* Interrupts hooks at each of their instructions: a traced child stops before a target, is stepped
  * n instructions on, gets a signal there, and runs on; for all n until the target is done. In the
- * scenario `twice` it gets another one `gap` instructions later. Arguments: scenario, stride, first
- * n, requests' socket, gap. The parent is not instrumented. */
+ * scenario `twice` it gets another one `gap` instructions later. In `bare` it gets none: after each
+ * instruction the arena is looked at as a recorder does. Arguments: scenario, stride, first n,
+ * requests' socket, gap. The parent is not instrumented. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "recorder/arena/arena.h"
+#include "recorder/arena/record.h"
 
 #define NOINLINE __attribute__((noinline))
 #define NOHOOKS  __attribute__((no_instrument_function))
@@ -36,6 +38,8 @@ static long fill = 1; /* leaves of a handler that jumps */
 static struct ttp_arena_head *arena;
 static char alternate[65536];
 static pid_t own_id; /* of what is traced */
+static bool is_looking;
+static long looks, bares; /* how often the arena was looked at, and a call stood there alone */
 static ucontext_t back, other;
 
 NOINLINE void leaf(void) { __atomic_add_fetch(&leaves, 1, __ATOMIC_RELAXED); }
@@ -149,6 +153,27 @@ static unsigned NOHOOKS left_in_block(void)
     while (used > 0 && records[used - 1] == 0)
         used--;
     return TTP_BLOCK_RECORDS - used;
+}
+
+/* Whether what lies in front of the first empty place of a block ends with a call's enter. */
+static bool NOHOOKS is_bare(const struct ttp_block_head *block)
+{
+    const uint64_t *records = (const uint64_t *)(block + 1);
+    unsigned count = 0;
+    while (count < TTP_BLOCK_RECORDS && records[count] != 0)
+        count++;
+    return count != 0 && ttp_record_tag(records[count - 1]) == TTP_TAG_ENTER;
+}
+
+static bool NOHOOKS any_is_bare(void)
+{
+    const uint32_t *states = (const uint32_t *)((char *)arena + TTP_ARENA_HEAD_BYTES);
+    for (uint32_t i = 0; i < arena->block_ready; i++)
+        if ((states[i] & 3) == TTP_BLOCK_FILLING &&
+            is_bare(
+                (const void *)((char *)arena + arena->blocks_offset + (size_t)i * TTP_BLOCK_BYTES)))
+            return true;
+    return false;
 }
 
 /* Up to one or two places before as many places before the block's end. */
@@ -379,6 +404,8 @@ static bool NOHOOKS step(long count, pid_t *who, int *status)
         wait_stop(who, status);
         if (WSTOPSIG(*status) == SIGSTOP)
             return true;
+        looks += is_looking;
+        bares += is_looking && any_is_bare();
         if (gap != 0 && ptrace(PTRACE_PEEKDATA, *who, (void *)&is_inside, NULL) == 0) {
             ptrace(PTRACE_CONT, *who, NULL, NULL);
             wait_stop(who, status);
@@ -446,6 +473,9 @@ int NOHOOKS main(int count, char **arguments)
     scenario = arguments[1];
     requests = atoi(arguments[4]);
     gap = count > 5 ? atol(arguments[5]) : 0;
+    is_looking = strcmp(scenario, "bare") == 0;
+    if (is_looking)
+        map_arena();
     pid_t child = fork();
     if (child == 0) {
         run_child();
@@ -458,6 +488,8 @@ int NOHOOKS main(int count, char **arguments)
     ptrace(PTRACE_CONT, who, NULL, NULL);
     while (interrupt_at(n))
         n += stride;
+    if (is_looking)
+        printf("looks %ld\nbares %ld\n", looks, bares);
     printf("steps %ld\n", n);
     fflush(stdout);
     /* The child's end is told only after those of all its threads. */
