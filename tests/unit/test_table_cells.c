@@ -8,7 +8,7 @@
 #include "tools/io/table.h"
 
 /* One column of 30, and one behind it. */
-static void shows_in(struct tool_column first, const char *text, const char *wanted)
+static void shows_more(struct tool_column first, const char *text, size_t more, const char *wanted)
 {
     const struct tool_column columns[] = {first, {.title = "N", .is_text = true}};
     struct tool_table table;
@@ -16,7 +16,7 @@ static void shows_in(struct tool_column first, const char *text, const char *wan
     char line[64] = "";
     tool_output_open(&out, -1);
     tool_table_open(&table, columns, 2);
-    tool_table_text(&table, TOOL_PLAIN, text);
+    tool_table_callers(&table, TOOL_PLAIN, text, strlen(text), more);
     tool_table_text(&table, TOOL_PLAIN, "x");
     tool_table_print(&table, &out, 33, false);
     const char *row = memchr(out.data, '\n', out.size_bytes);
@@ -30,11 +30,10 @@ static void shows_in(struct tool_column first, const char *text, const char *wan
     free(out.data);
 }
 
-static void shows(const char *text, const char *wanted)
-{
-    const struct tool_column first = {.title = "FUNCTION", .is_text = true, .gives_way = true};
-    shows_in(first, text, wanted);
-}
+static const struct tool_column function = {
+    .title = "FUNCTION", .is_text = true, .gives_way = true};
+
+static void shows(const char *text, const char *wanted) { shows_more(function, text, 0, wanted); }
 
 START_TEST(what_fits_is_whole)
 {
@@ -122,9 +121,15 @@ START_TEST(callers_are_counted)
     shows("(3 as above) < six < e < f < g < h", "(3 as above) < six and 4 more   x");
     shows("(3 as above) < seventeen < of < f", "(3 as above) < seventeen < ...  x");
     shows("a < b < c < d < e < f < g < h < i < j < k", "a < b < c < d < e and 6 more    x");
-    shows("a < b x 9 < c < d < of_all < main_ and 94 more", "a < b x 9 < c < d and 96 more   x");
+    shows_more(function, "a < b x 9 < c < d < of_all < main_", 94,
+               "a < b x 9 < c < d and 96 more   x");
+    shows_more(function, "a < b < c", 7, "a < b < c and 7 more  x");
     shows("a_function_of_twenty < another < main", "a_function_of_twenty < anot...  x");
-    shows("a_function_of_twenty and 12345 more", "a_function_of_twenty and 12...  x");
+    shows_more(function, "a_function_of_twenty", 12345, "a_function_of_twenty and 12...  x");
+    /* names that say so themselves */
+    shows("a < b < of_some < this and 9 more", "a < b < of_some and 1 more      x");
+    shows_more(function, "a < b < of_some < its and 9 more", 5,
+               "a < b < of_some and 6 more      x");
     shows("one operand < another operand of it", "one operand and 1 more          x");
 }
 END_TEST
@@ -166,7 +171,9 @@ static void tells(const char *above, const char *callers, size_t columns, const 
     tool_output_open(&text, -1);
     add_callers(&of[0], above);
     add_callers(&of[1], callers);
-    tool_callers_put_below(&of[1], &of[0], columns, &text);
+    size_t more = tool_callers_put_below(&of[1], &of[0], columns, &text);
+    if (more > 0)
+        tool_output_printf(&text, " and %zu more", more);
     tool_output_bytes(&text, "", 1);
     ck_assert_str_eq(text.data, wanted);
     tool_callers_close(&of[0]);
@@ -201,7 +208,8 @@ START_TEST(a_path_keeps_its_end)
 {
     const struct tool_column first = {
         .title = "FILE", .is_text = true, .gives_way = true, .keeps_end = true};
-    shows_in(first, "/usr/lib/python3/dist-packages/one.py", "...ython3/dist-packages/one.py  x");
+    shows_more(first, "/usr/lib/python3/dist-packages/one.py", 0,
+               "...ython3/dist-packages/one.py  x");
 }
 END_TEST
 

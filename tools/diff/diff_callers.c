@@ -1,5 +1,6 @@
 /* Functions whose calls moved to another caller, as they are shown. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "tools/command/pager.h"
 #include "tools/diff/diff_view.h"
@@ -17,10 +18,7 @@ static void put_caller(struct tool_diff *diff, struct tool_table *table,
                        const ttape_diff_caller *caller)
 {
     const char *name = tool_diff_caller_name(diff, caller->key);
-    if (caller->others == 0)
-        tool_table_text(table, TOOL_PLAIN, name);
-    else
-        tool_table_printf(table, TOOL_PLAIN, "%.200s and %u more", name, (unsigned)caller->others);
+    tool_table_callers(table, TOOL_PLAIN, name, strlen(name), caller->others);
 }
 
 void tool_diff_print_moves(struct tool_diff *diff, const ttape_diff *answer, uint64_t limit,

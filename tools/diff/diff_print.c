@@ -28,8 +28,8 @@ static void put_subject(struct tool_diff *diff, const ttape_diff_rows *rows, uin
         row = &rows->rows[row->parent];
         tool_callers_add(&callers, tool_diff_name(diff, row->key));
     }
-    tool_callers_put(&callers, &text);
-    tool_table_bytes(table, TOOL_PLAIN, text.data, text.size_bytes);
+    size_t more = tool_callers_put(&callers, &text);
+    tool_table_callers(table, TOOL_PLAIN, text.data, text.size_bytes, more);
     tool_callers_close(&callers);
     free(text.data);
 }

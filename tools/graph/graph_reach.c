@@ -46,11 +46,11 @@ static void put_callers(struct tool_paths *paths, struct tool_table *table, uint
     size_t room = columns == 0                ? SIZE_MAX
                   : columns > NUMBERS_COLUMNS ? columns - NUMBERS_COLUMNS
                                               : 0;
-    tool_callers_put_below(callers, &above, room, &text);
+    size_t more = tool_callers_put_below(callers, &above, room, &text);
     tool_callers_close(&above);
     if (innermost == TTAPE_NONE)
         tool_output_text(&text, "(nothing)");
-    tool_table_bytes(table, TOOL_PLAIN, text.data, text.size_bytes);
+    tool_table_callers(table, TOOL_PLAIN, text.data, text.size_bytes, more);
     free(text.data);
 }
 

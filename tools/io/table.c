@@ -17,11 +17,13 @@
 #define COUNT_COLUMNS 30u   /* in which one name and a count are enough */
 #define LEAST_CUT     16u   /* columns that the one which gives way keeps while it can */
 #define RANK_TIGHT    2u
+#define MORE_BYTES    40u  /* " and 7 more" */
 #define PLAIN_COLUMNS 120u /* of files and pipes */
 #define LEAST_PLAIN   64u  /* LEAST_CUT there */
 
 struct tool_cell {
     size_t start, size_bytes;
+    size_t names_bytes, more; /* of callers: in front of " and 7 more", which says how many */
     unsigned columns;
     enum tool_tone tone;
 };
@@ -81,6 +83,11 @@ size_t tool_put_time(char *at, int64_t time_ns)
 
 /* ---- cells ---- */
 
+static size_t put_more(char words[MORE_BYTES], size_t more)
+{
+    return (size_t)snprintf(words, MORE_BYTES, " and %zu more", more);
+}
+
 void tool_table_bytes(struct tool_table *table, enum tool_tone tone, const char *text,
                       size_t size_bytes)
 {
@@ -91,7 +98,11 @@ void tool_table_bytes(struct tool_table *table, enum tool_tone tone, const char 
     char *into = table->text + table->text_count;
     size_t size = ttp_escape(into, TTP_ESCAPE_TERMINAL, text, size_bytes);
     table->cells[table->cell_count++] =
-        (struct tool_cell){table->text_count, size, (unsigned)ttp_text_columns(into, size), tone};
+        (struct tool_cell){.start = table->text_count,
+                           .size_bytes = size,
+                           .names_bytes = size,
+                           .columns = (unsigned)ttp_text_columns(into, size),
+                           .tone = tone};
     table->text_count += size;
     table->row_count = table->cell_count / table->column_count;
 }
@@ -99,6 +110,23 @@ void tool_table_bytes(struct tool_table *table, enum tool_tone tone, const char 
 void tool_table_text(struct tool_table *table, enum tool_tone tone, const char *text)
 {
     tool_table_bytes(table, tone, text, strlen(text));
+}
+
+void tool_table_callers(struct tool_table *table, enum tool_tone tone, const char *names,
+                        size_t size_bytes, size_t more)
+{
+    char words[MORE_BYTES];
+    tool_table_bytes(table, tone, names, size_bytes);
+    if (more == 0)
+        return;
+    struct tool_cell *cell = &table->cells[table->cell_count - 1];
+    size_t size = put_more(words, more);
+    tool_grow((void **)&table->text, &table->text_capacity, table->text_count + size, 1);
+    memcpy(table->text + table->text_count, words, size);
+    table->text_count += size;
+    cell->size_bytes += size;
+    cell->columns += (unsigned)size;
+    cell->more = more;
 }
 
 void tool_table_printf(struct tool_table *table, enum tool_tone tone, const char *format, ...)
@@ -299,22 +327,6 @@ static size_t scopes_bytes(const char *text, size_t size_bytes, size_t columns)
     return found != 0 || columns < behind ? found : place_bytes(text, end, columns - behind);
 }
 
-/* How many "a < b and 7 more" tells of at its end; *size_bytes is what is in front of that. */
-static size_t count_told(const char *text, size_t *size_bytes)
-{
-    static const char end[] = " more", begin[] = " and";
-    size_t at = *size_bytes, count = 0, scale = 1;
-    if (at < sizeof end || memcmp(text + at - strlen(end), end, strlen(end)) != 0)
-        return 0;
-    for (at -= strlen(end); at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9'; scale *= 10)
-        count += scale * (size_t)(text[--at] - '0');
-    if (scale == 1 || at < sizeof begin || text[at - 1] != ' ' ||
-        memcmp(text + at - sizeof begin, begin, strlen(begin)) != 0)
-        return 0;
-    *size_bytes = at - sizeof begin;
-    return count;
-}
-
 /* Where the name that begins there ends, in "a < b < c"; "(3 as above)" is none by itself. */
 static size_t find_caller_end(const char *text, size_t size_bytes, size_t from)
 {
@@ -329,23 +341,23 @@ static size_t find_caller_end(const char *text, size_t size_bytes, size_t from)
 
 /* "a < b < c" in fewer columns: "a and 2 more". Returns the columns that it took; 0: it is no such
  * text, or there is so little room that a part of the second name tells more. */
-static size_t put_callers(struct tool_output *out, const char *text, size_t size_bytes,
+static size_t put_callers(struct tool_output *out, const char *text, const struct tool_cell *cell,
                           size_t columns)
 {
-    char more[40] = "";
+    char more[MORE_BYTES] = "";
     bool is_told = false;
-    size_t left = count_told(text, &size_bytes), kept = 0, width = 0;
+    size_t left = cell->more, size_bytes = cell->names_bytes, kept = 0, width = 0;
     for (size_t at = 0; at < size_bytes; left++)
         at = find_caller_end(text, size_bytes, at) + strlen(BY);
     for (size_t at = 0; at < size_bytes && left > 1; at += strlen(BY)) {
-        char next[sizeof more];
+        char next[MORE_BYTES];
         at = find_caller_end(text, size_bytes, at);
-        int length = snprintf(next, sizeof next, " and %zu more", --left);
-        if (ttp_text_columns(text, at) + (size_t)length > columns)
+        size_t length = put_more(next, --left);
+        if (ttp_text_columns(text, at) + length > columns)
             break;
         is_told = columns >= COUNT_COLUMNS || kept > 0;
         kept = at;
-        width = ttp_text_columns(text, at) + (size_t)length;
+        width = ttp_text_columns(text, at) + length;
         memcpy(more, next, sizeof more);
     }
     if (!is_told)
@@ -356,11 +368,11 @@ static size_t put_callers(struct tool_output *out, const char *text, size_t size
 }
 
 /* Returns the columns that it took. */
-static size_t put_cut(struct tool_output *out, const char *text, size_t size_bytes, size_t columns,
-                      bool keeps_end)
+static size_t put_cut(struct tool_output *out, const char *text, const struct tool_cell *cell,
+                      size_t columns, bool keeps_end)
 {
     size_t mark = strlen(CUT) < columns ? strlen(CUT) : columns, indent = 0;
-    size_t taken = put_callers(out, text, size_bytes, columns);
+    size_t size_bytes = cell->size_bytes, taken = put_callers(out, text, cell, columns);
     if (taken > 0)
         return taken;
     while (indent < size_bytes && text[indent] == ' ') /* of a tree */
@@ -397,7 +409,7 @@ static void put_cell(struct tool_output *out, const struct tool_table *table,
     size_t columns = cell->columns < width ? cell->columns : width;
     put_blanks(out, column->is_text ? 0 : width - columns);
     if (cell->columns > width)
-        columns = put_cut(out, text, cell->size_bytes, width, column->keeps_end);
+        columns = put_cut(out, text, cell, width, column->keeps_end);
     else
         tool_output_bytes(out, text, cell->size_bytes);
     put_blanks(out, column->is_text && !is_last ? width - columns : 0);

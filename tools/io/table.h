@@ -44,6 +44,10 @@ void tool_table_close(struct tool_table *table);
 void tool_table_text(struct tool_table *table, enum tool_tone tone, const char *text);
 void tool_table_bytes(struct tool_table *table, enum tool_tone tone, const char *text,
                       size_t size_bytes);
+/* "a < b < c", and how many more there are behind c: cut between two names where there is no room,
+ * it says how many are left out in all. */
+void tool_table_callers(struct tool_table *table, enum tool_tone tone, const char *names,
+                        size_t size_bytes, size_t more);
 void tool_table_printf(struct tool_table *table, enum tool_tone tone, const char *format, ...)
     TOOL_PRINTF(3, 4);
 /* 1,234,567 */

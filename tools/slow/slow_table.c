@@ -109,8 +109,8 @@ static void put_path(struct printing *print, const ttape_longest_call *call)
         tool_callers_add(&print->callers, name);
     }
     text->size_bytes = 0;
-    tool_callers_put(&print->callers, text);
-    tool_table_bytes(&print->table, TOOL_FAINT, text->data, text->size_bytes);
+    size_t more = tool_callers_put(&print->callers, text);
+    tool_table_callers(&print->table, TOOL_FAINT, text->data, text->size_bytes, more);
 }
 
 /* Since the trace's first event, as --time takes it. */

@@ -195,7 +195,8 @@ static void put_errors(const struct tool_sys_files *files, const struct row *row
 }
 
 /* Innermost first: where the table is cut, the next caller stays. */
-static void put_callers(struct tool_sys *view, uint32_t node, struct tool_output *text)
+static void put_callers(struct tool_sys *view, uint32_t node, struct tool_output *text,
+                        struct tool_table *table)
 {
     char buffer[TOOL_SYS_NAME_BYTES];
     struct tool_callers callers;
@@ -203,7 +204,8 @@ static void put_callers(struct tool_sys *view, uint32_t node, struct tool_output
     for (uint32_t at = node; at != TOOL_SYS_ROOT; at = view->nodes[at].parent)
         tool_callers_add(&callers, tool_sys_step_name(view, view->nodes[at].function, buffer));
     text->size_bytes = 0;
-    tool_callers_put(&callers, text);
+    size_t more = tool_callers_put(&callers, text);
+    tool_table_callers(table, TOOL_FAINT, text->data, text->size_bytes, more);
     tool_callers_close(&callers);
 }
 
@@ -268,8 +270,7 @@ void tool_sys_files_table(struct tool_sys *view, uint64_t limit, struct tool_out
                         tool_site_name(&view->names, view->functions.functions[row->site].site));
         put_file(files, row->file, &text);
         tool_table_bytes(&table, TOOL_PLAIN, text.data, text.size_bytes);
-        put_callers(view, row->node, &text);
-        tool_table_bytes(&table, TOOL_FAINT, text.data, text.size_bytes);
+        put_callers(view, row->node, &text, &table);
     }
     unsigned width = tool_table_width(&table, view->names.is_shortened);
     table.least = table.keeps_all ? table.least : LEAST_CALLERS;

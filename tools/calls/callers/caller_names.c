@@ -73,7 +73,7 @@ static bool is_equal(const void *context, size_t a, size_t b)
     return is_same_name(context, a, context, b);
 }
 
-static void put_from(const struct tool_callers *callers, size_t i, struct tool_output *text)
+static size_t put_from(const struct tool_callers *callers, size_t i, struct tool_output *text)
 {
     for (size_t parts = 0; i < callers->count && parts < PARTS_MOST; i++, parts++) {
         size_t from = start_of(callers, i), period;
@@ -86,17 +86,16 @@ static void put_from(const struct tool_callers *callers, size_t i, struct tool_o
             tool_output_printf(text, " < (these %zu %zu more times)", period, size / period);
         i += size;
     }
-    if (i < callers->count)
-        tool_output_printf(text, " and %zu more", callers->count - i);
+    return i < callers->count ? callers->count - i : 0;
 }
 
-void tool_callers_put(const struct tool_callers *callers, struct tool_output *text)
+size_t tool_callers_put(const struct tool_callers *callers, struct tool_output *text)
 {
-    put_from(callers, 0, text);
+    return put_from(callers, 0, text);
 }
 
-void tool_callers_put_below(const struct tool_callers *callers, const struct tool_callers *above,
-                            size_t columns, struct tool_output *text)
+size_t tool_callers_put_below(const struct tool_callers *callers, const struct tool_callers *above,
+                              size_t columns, struct tool_output *text)
 {
     size_t same = 0, all = callers->names.size_bytes + callers->count * strlen(" < ");
     while (same + 1 < callers->count && same < above->count &&
@@ -106,5 +105,5 @@ void tool_callers_put_below(const struct tool_callers *callers, const struct too
         same = 0;
     if (same > 0)
         tool_output_printf(text, "(%zu as above) < ", same);
-    put_from(callers, same, text);
+    return put_from(callers, same, text);
 }
