@@ -253,8 +253,7 @@ static ttape_status set_up(ttape_recording *r, const char *output,
     TTP_TRY(ttp_arena_make(r, err));
     e->verdicts = r->drain.arena.verdicts;
     TTP_TRY(ttp_journal_open(e, r->drain.arena.path, err));
-    e->opened_ms = e->sealed_ms = r->drain.partial_ms = ttp_now_ms();
-    r->shared.checkpoint_ms = e->opened_ms;
+    r->shared.checkpoint_ms = e->sealed_ms = r->drain.partial_ms = ttp_now_ms();
     return start_thread(r, err);
 }
 
@@ -396,7 +395,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     snapshot = ttp_checkpoint_due(r, now, snapshot);
     if (has_changed(&head->stop_requests, &d->stops_seen))
         ttp_shared_stop(&r->shared, TTAPE_STOP_ASKED);
-    if (o->max_ns != 0 && (now - r->encoder.opened_ms) * 1000000u >= o->max_ns)
+    if (ttp_limits_late(&r->encoder, head, now))
         ttp_shared_stop(&r->shared, TTAPE_STOP_TIME);
     if (r->shared.is_arena_cut)
         ttp_shared_stop(&r->shared, TTAPE_STOP_FAILED);

@@ -16,11 +16,30 @@ static uint64_t find_last_ns(const struct ttp_encode *e)
     return last_ns;
 }
 
+static bool is_late(const struct ttp_encode *e, uint64_t now_ms)
+{
+    uint64_t begun_ms = __atomic_load_n(&e->begun_ms, __ATOMIC_RELAXED);
+    return e->options.max_ns != 0 && begun_ms != 0 &&
+           (now_ms - begun_ms) * 1000000u >= e->options.max_ns;
+}
+
+/* The time counts from when the first thread began. Plans that it waits for before its first call
+ * are made between two rounds, and are no time of the command's: it begins again behind each. */
+bool ttp_limits_late(struct ttp_encode *e, const struct ttp_arena_head *head, uint64_t now_ms)
+{
+    uint32_t turn = __atomic_load_n(&head->plan_turn, __ATOMIC_RELAXED);
+    bool has_begun = __atomic_load_n(&head->next_serial, __ATOMIC_RELAXED) != 0;
+    bool waited = e->appended + e->ends == 0 && turn != e->begun_turn;
+    if (has_begun && (e->begun_ms == 0 || waited))
+        __atomic_store_n(&e->begun_ms, now_ms, __ATOMIC_RELAXED);
+    e->begun_turn = turn;
+    return is_late(e, now_ms);
+}
+
 void ttp_limits_check(struct ttp_encode *e)
 {
     bool large = e->options.max_bytes != 0 && e->written >= e->options.max_bytes;
-    bool late =
-        e->options.max_ns != 0 && (ttp_now_ms() - e->opened_ms) * 1000000u >= e->options.max_ns;
+    bool late = is_late(e, ttp_now_ms());
     if (large && !e->is_full)
         e->full_ns = find_last_ns(e);
     e->is_full |= large;

@@ -323,7 +323,7 @@ struct ttp_drain {
 
 /* The encoding thread's state, and recovery's. Other threads read the atomic counters. */
 struct ttp_encode {
-    ttape_recording_options options; /* constant, and so are all up to opened_ms */
+    ttape_recording_options options; /* constant, and so are all up to begun_ms */
     ttape_allocator allocator;
     struct ttp_tick_rate rate; /* of ticks, as it was at the start */
     const struct ttp_directory *directory;
@@ -332,7 +332,7 @@ struct ttp_encode {
     struct ttp_follower *switches; /* NULL: a recovery */
     uint64_t *verdicts;            /* of the arena, or NULL */
     bool is_replaying;             /* a recovery: nothing is journaled */
-    uint64_t opened_ms;
+    uint64_t begun_ms, begun_turn; /* recording_limits.c */
     struct ttp_clock clock;
     /* the processes and threads of the records */
     uint32_t first_pid;                /* of the first process that recorded anything */
@@ -567,8 +567,7 @@ void ttp_images_close(struct ttp_encode *e);
 /* call_filter.c: of functions that are left out anyway, for hooks. */
 bool ttp_verdicts_are_wanted(const ttape_recording_options *options);
 
-/* output_file.c */
-/* Of many files, one that was flushed: neither memory for a partition nor a descriptor. */
+/* output_file.c: of many files, one that was flushed has neither a partition nor a descriptor. */
 ttape_status ttp_output_rest(const struct ttp_encode *e, struct ttp_output *o, ttape_error *err);
 /* The name of a file of a rotation: run.ttape -> run.0001.ttape; NULL: no memory. */
 char *ttp_output_piece(const char *output, uint32_t number);
@@ -584,6 +583,7 @@ ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
 /* After a slot: a checkpoint where one is due (or wanted now), rotation, limits. */
 ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err);
 void ttp_limits_check(struct ttp_encode *e);
+bool ttp_limits_late(struct ttp_encode *e, const struct ttp_arena_head *head, uint64_t now_ms);
 /* Decodes a slot; of a trace that is full, nearly all is only counted. */
 ttape_status ttp_output_take(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err);
 /* So, at the end, where slots come from the arena itself: what is due after each is done, too. */

@@ -12,6 +12,25 @@ from pathlib import Path
 import setting
 import traces
 
+LATER = """#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static long now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return at.tv_sec * 1000 + at.tv_nsec / 1000000;
+}
+
+int main(int count, char **words)
+{
+    long end = now() + atol(words[1]) + 1;
+    while (now() <= end && count == 3) {
+    }
+    return execv(words[2], words + 2);
+}
+"""
 WENT_ON = "went on when recording ended"
 
 
@@ -224,6 +243,23 @@ def check_thread_ends_off(checks, work, program):
     checks.that(rows["waits"]["total_ns"] <= off[1] - run.begun, "a thread: its call", rows)
 
 
+def check_begins_late(checks, work, program):
+    """--max-time counts from the first thread that is recorded: one that is not takes all of it,
+    and executes the program then. A busy machine may need more time for the program itself."""
+    (work / "later.c").write_text(LATER, "ascii")
+    subprocess.run(["gcc", "-O1", "-static", "later.c", "-o", "later"], cwd=work, check=True)
+    trace = work / "later.ttape"
+    for milliseconds in (100, 1000, 8000):
+        words = [work / "later", milliseconds, program]
+        run = setting.start(setting.record_words(trace, words, "-f", "--max-time",
+                                                 f"{milliseconds}ms", quiet=False),
+                            stdin=subprocess.PIPE)
+        said = run.communicate(b"d\nq\n", 60)[1]
+        if b"before a call was seen" not in said:
+            break
+    checks.equal((run.returncode, traces.verify(trace)), (7, None), f"begins late: {said}")
+
+
 def main():
     setting.need_verb("record", "control", "last")
     checks = setting.Checks("stops")
@@ -236,6 +272,7 @@ def main():
         check_stop(checks, work, program, "time", stop_by_time, 2)
         check_ends_while_off(checks, work, program)
         check_thread_ends_off(checks, work, program)
+        check_begins_late(checks, work, program)
     checks.verdict()
 
 

@@ -154,8 +154,7 @@ void tool_record_say_unrecorded(const ttape_recording *recording,
         return;
     if (!has_events && status.stopped && !status.failed) {
         tool_message("nothing was recorded, and '%s' not written: it was stopped, by its time or a "
-                     "request, before a call was seen; a large file that is new takes some of "
-                     "--max-time to be looked at: try again",
+                     "request, before a call was seen",
                      outcome->shown);
         return;
     }

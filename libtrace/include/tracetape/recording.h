@@ -160,7 +160,7 @@ typedef struct ttape_recording_options {
     uint64_t spill_bytes;  /* waiting to be encoded, on disk; default 4 GiB, and with keep_bytes no
                             * more than 16 of it, but 64 MiB at least */
     uint64_t max_bytes;    /* stop when the trace is as large; 0: never */
-    uint64_t max_ns;       /* stop after so long */
+    uint64_t max_ns;       /* stop so long after the first thread began */
     uint64_t rotate_bytes; /* begin a new file OUTPUT.0001, ... when one is as large */
     uint64_t keep_bytes;   /* keep only the last of it (flight recorder); 0: all */
     uint64_t keep_ns;      /* the same by time */
