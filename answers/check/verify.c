@@ -24,6 +24,7 @@ struct verify {
     uint64_t finding_count;
     uint32_t chunk_kind, partition; /* what findings are about now */
     uint64_t last_chunk, last_index;
+    bool is_blind;        /* definitions found no memory: what stands behind them is hashed only */
     uint64_t *next_event; /* per stream: the number behind its last segment */
     uint32_t stream_capacity;
     ttape_error problem;
@@ -167,6 +168,16 @@ static ttape_status verify_model(struct verify *v, uint32_t index)
     return TTAPE_OK;
 }
 
+/* What refers to definitions that only this reader has no room for would look wrong, and is not. */
+static ttape_status add_chunk(struct verify *v, uint64_t offset, const struct ttp_chunk *chunk)
+{
+    ttape_status status = ttp_reader_add_chunk(v->r, offset, chunk, &v->problem);
+    bool defines = chunk->kind != TTP_CHUNK_PARTITION && chunk->kind != TTP_CHUNK_MODEL &&
+                   chunk->kind != TTP_CHUNK_INDEX && chunk->kind != TTP_CHUNK_OVERVIEW;
+    v->is_blind = status == TTAPE_E_LIMIT && defines;
+    return note(v, status);
+}
+
 static ttape_status verify_chunk(struct verify *v, uint64_t offset, const struct ttp_chunk *chunk)
 {
     ttape_reader *r = v->r;
@@ -174,12 +185,13 @@ static ttape_status verify_chunk(struct verify *v, uint64_t offset, const struct
     v->chunk_kind = chunk->kind;
     TTP_TRY(check_links(v, offset, chunk));
     TTP_TRY(check_payload(v, offset, chunk, &good));
+    good = good && !v->is_blind;
     uint32_t partitions = r->partition_count, models = r->model_count;
     uint32_t overviews = r->overview_count;
     if (good && chunk->kind == TTP_CHUNK_INDEX)
         TTP_TRY(note(v, ttp_verify_index(r, &v->chunks, offset, chunk, &v->problem)));
     if (good)
-        TTP_TRY(note(v, ttp_reader_add_chunk(r, offset, chunk, &v->problem)));
+        TTP_TRY(add_chunk(v, offset, chunk));
     if (good && chunk->kind == TTP_CHUNK_MODEL && r->model_count > models)
         TTP_TRY(note(v, verify_model(v, models)));
     if (r->overview_count > overviews)
@@ -271,7 +283,7 @@ static ttape_status verify_file(struct verify *v)
         memcmp(r->header.trace_id, r->definitions.scopes[0].trace_id, TTP_TRACE_ID_BYTES) != 0)
         TTP_TRY(find_problem(v, TTAPE_E_CORRUPT, "F-FIL-07", TTP_FILE_TRACE_ID_AT,
                              "trace id of the file is not that of its first scope"));
-    if (r->complete)
+    if (r->complete && !v->is_blind)
         TTP_TRY(note(v, ttp_definitions_check(&r->definitions, &v->problem)));
     if (v->progress != NULL)
         v->progress(v->context, r->source.size_bytes, r->source.size_bytes);

@@ -15,7 +15,8 @@
 #include "tools/command/tool.h"
 
 #define DEFAULT_BYTES (256ull << 20)
-#define LOOK_BYTES    (1ull << 20) /* allocated between two looks at what the process has */
+#define LEAST_BYTES   (16ull << 20) /* of an answer: what a process has before it reads anything */
+#define LOOK_BYTES    (1ull << 20)  /* allocated between two looks at what the process has */
 
 static uint64_t limit_bytes;       /* of the process; 0: none */
 static _Atomic uint64_t allocated; /* since the last look */
@@ -25,8 +26,19 @@ static struct {
     pid_t owner;
 } on_failure;
 
+/* Between large blocks that come and go malloc's heap gets holes that nothing fits into: the
+ * process would have half as much again as what is in use. Mapped alone, each goes back as a
+ * whole. */
+static void give_large_back(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    (void)mallopt(M_MMAP_THRESHOLD, LOOK_BYTES);
+#endif
+}
+
 void tool_memory_bound(uint64_t memory_bytes)
 {
+    give_large_back();
     if (!TTP_SANITIZED) /* sanitizers take several times as much for themselves */
         limit_bytes = memory_bytes != 0 ? memory_bytes : DEFAULT_BYTES;
 }
@@ -95,10 +107,22 @@ _Noreturn void tool_memory_short(void)
     tool_memory_over(0);
 }
 
+uint64_t tool_memory_of_reader(uint64_t memory_bytes)
+{
+    return limit_bytes == 0 ? memory_bytes : limit_bytes - limit_bytes / 8;
+}
+
 uint64_t tool_memory_left(void)
 {
     uint64_t bytes = resident_bytes();
     return limit_bytes == 0 ? UINT64_MAX : bytes < limit_bytes ? limit_bytes - bytes : 0;
+}
+
+uint64_t tool_memory_of_answer(void)
+{
+    uint64_t least = limit_bytes < LEAST_BYTES ? limit_bytes : LEAST_BYTES;
+    uint64_t left = tool_memory_left();
+    return (left > least ? left : least) | 1;
 }
 
 /* Before `more` bytes are taken. The system's own count sees the library's memory and that of

@@ -22,8 +22,14 @@
 /* From here on tool_allocate and its like end the command where the process would take more than
  * that. Verbs that write a trace do not call it: what a writer needs comes on top. */
 void tool_memory_bound(uint64_t memory_bytes);
+/* What a reader of the library may take of `memory_bytes`: most of it where the process is bound,
+ * which has its code and unused ends of blocks beside what the reader counts. */
+uint64_t tool_memory_of_reader(uint64_t memory_bytes);
 /* What an answer of the library may take of that now; everything where the process is not bound. */
 uint64_t tool_memory_left(void);
+/* The same for reports and lists of calls, and some in a process that had all of it from the start;
+ * never 0, which would be a default. */
+uint64_t tool_memory_of_answer(void);
 /* Blocks of the command's memory: where there is none the command ends, so nothing ever fails. */
 struct ttp_region tool_region(void);
 /* Ends the command: an answer found no more memory, within the bound or at all. */

@@ -130,9 +130,10 @@ static int verify(struct verification *run, const struct tool_input *input)
     const struct options *options = run->options;
     ttape_error err = {0};
     uint64_t count = 0;
-    ttape_reader_options reader_options = {.size = sizeof(reader_options),
-                                           .limits = {.memory_bytes = options->memory_bytes},
-                                           .jobs = options->jobs};
+    ttape_reader_options reader_options = {
+        .size = sizeof(reader_options),
+        .limits = {.memory_bytes = tool_memory_of_reader(options->memory_bytes)},
+        .jobs = options->jobs};
     if (options->json) {
         tool_json_begin(&run->json, NULL, '{');
         tool_json_text(&run->json, "file", run->name);
@@ -167,6 +168,7 @@ int tool_verb_verify(int argc, char **argv)
     struct tool_input input;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
+    tool_memory_bound(options.memory_bytes);
     status = tool_input_open(&input, argv[0]);
     if (status == TOOL_OK) {
         struct verification run = {.options = &options, .name = input.name};

@@ -14,6 +14,7 @@
 
 #include <tracetape/rollup.h>
 
+#include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
 #include "tools/io/input.h"
@@ -149,7 +150,7 @@ static int open_reader(struct tool_input *input, uint32_t jobs, uint64_t memory_
 {
     ttape_error err = {0};
     ttape_reader_options options = {.size = sizeof(options),
-                                    .limits = {.memory_bytes = memory_bytes},
+                                    .limits = {.memory_bytes = tool_memory_of_reader(memory_bytes)},
                                     .jobs = jobs,
                                     .start_ns = start_ns};
     return tool_input_try(input, &options, &err) == TTAPE_OK ? TOOL_OK

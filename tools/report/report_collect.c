@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tools/calls/losses.h"
+#include "tools/command/memory_limit.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/report/report_options.h"
@@ -104,7 +105,7 @@ ttape_report_options tool_report_how(const struct tool_report *view, struct aski
                                   .below = options->below != NULL ? is_below : NULL,
                                   .damage = note_damage,
                                   .context = ask,
-                                  .memory_bytes = options->memory_bytes,
+                                  .memory_bytes = tool_memory_of_answer(),
                                   .jobs = tool_jobs(options->jobs)};
 }
 

@@ -8,6 +8,7 @@
 
 #include <tracetape/report.h>
 
+#include "tools/command/memory_limit.h"
 #include "tools/command/tool.h"
 #include "tools/slow/slow_view.h"
 
@@ -214,7 +215,7 @@ void tool_slow_unusual_find(struct tool_slow_unusual *unusual, ttape_reader *rea
                                          .streams = asked->streams,
                                          .stream_count = asked->stream_count,
                                          .jobs = asked->jobs,
-                                         .memory_bytes = asked->memory_bytes,
+                                         .memory_bytes = tool_memory_of_answer(),
                                          .damage = ignore_damage};
     *unusual = (struct tool_slow_unusual){0};
     if (ttape_report_make(&report, reader, &summed, NULL) != TTAPE_OK)

@@ -194,7 +194,7 @@ static int find_calls(const struct options *options, struct tool_slow *view, str
         .streams = selection->streams,
         .stream_count = selection->stream_count,
         .jobs = tool_jobs(options->jobs),
-        .memory_bytes = options->memory_bytes,
+        .memory_bytes = tool_memory_of_answer(),
         .selects = selects,
         .names_only = true,
         .without_callers = is_any,
