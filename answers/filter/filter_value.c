@@ -96,14 +96,17 @@ static bool fits_target(const struct ttp_value_asking *asking, uint32_t rule, ui
     bool is_text = condition->operand == TTAPE_FILTER_TEXT, is_same = false;
     if (value->type != TTAPE_VALUE_POINTER || asking->target == NULL ||
         condition->compare > TTAPE_FILTER_NOT_EQUAL ||
-        !asking->target(asking->context, from->site, value->number, &name))
+        !asking->target(asking->context, from->site, value->number, 0, &name))
         return false;
-    for (size_t cut = 0; cut < 2 && !is_same; cut++) {
-        ttape_string shown = {name.data + cut, name.size_bytes - cut};
-        if (cut == 0 || (name.size_bytes > 0 && name.data[0] == '&'))
+    uint32_t form = 0;
+    do {
+        bool has_sign = name.size_bytes > 0 && name.data[0] == '&';
+        for (size_t cut = 0; cut <= has_sign && !is_same; cut++) {
+            ttape_string shown = {name.data + cut, name.size_bytes - cut};
             is_same = is_text ? asking->text(asking->context, rule, number, shown)
                               : ttp_is_same_text(shown, condition->text);
-    }
+        }
+    } while (!is_same && asking->target(asking->context, from->site, value->number, ++form, &name));
     *fits = is_same == (condition->compare == TTAPE_FILTER_EQUAL);
     return true;
 }

@@ -17,9 +17,10 @@ struct ttp_value_asking {
      * false: nobody knows. true, false and NULL are known. */
     bool (*constant)(void *context, uint32_t site, bool is_exit, uint32_t place, ttape_string name,
                      int64_t *value);
-    /* What that number points to, as the trace names it ("f", "&variable+8"); NULL, or false: it
-     * does not. */
-    bool (*target)(void *context, uint32_t site, uint64_t number, ttape_string *name);
+    /* What that number points to, as the trace names it ("f", "&variable+8"; a place "f+8"), and
+     * in other words, by `form` from 0 on ("file.c:12"); NULL, or false: in no more words. */
+    bool (*target)(void *context, uint32_t site, uint64_t number, uint32_t form,
+                   ttape_string *name);
     void *context; /* of all */
 };
 

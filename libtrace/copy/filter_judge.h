@@ -15,6 +15,8 @@
 #define TTP_CALL_NOT_BELOW 4u /* it, and what it calls, is not */
 #define TTP_CALL_LEADS     8u /* it is one that `to` names, or leads there */
 
+#define TTP_PLACE_BYTES 512u /* "file.c:12": a name that is longer is cut */
+
 /* What holds in a call, and what it calls. */
 struct ttp_limits {
     uint64_t min_ns;    /* 0: any time */
@@ -35,6 +37,7 @@ struct ttp_judge {
     uint64_t limiting;        /* rules with a limit of their own, from a call on */
     bool looks_ahead;         /* something goes by what comes later */
     ttape_filtered counts;
+    char place[TTP_PLACE_BYTES]; /* where a call was made, in words */
 };
 
 ttape_status ttp_judge_open(struct ttp_judge *judge, ttape_reader *reader,

@@ -128,10 +128,11 @@ static bool take_constant(void *context, uint32_t site, bool is_exit, uint32_t p
     return row->has_constant;
 }
 
-static bool take_target(void *context, uint32_t site, uint64_t number, ttape_string *name)
+static bool take_target(void *context, uint32_t site, uint64_t number, uint32_t form,
+                        ttape_string *name)
 {
     const struct asked_row *one = context;
-    const char *symbol = ttp_target_symbol(one->e, one->thread, number);
+    const char *symbol = form == 0 ? ttp_target_symbol(one->e, one->thread, number) : NULL;
     (void)site;
     *name = (ttape_string){symbol, symbol != NULL ? strlen(symbol) : 0};
     return symbol != NULL;

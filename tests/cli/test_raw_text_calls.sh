@@ -45,7 +45,7 @@ has out ' read\(3, 0x7ffe, 10\) \{ /\* by main;f\(int, int\);x\+0x10 \*/$'
 has out ' read\(\) \{ /\* by \.\.\.;g \*/$'
 has out ' poll\(\) \{$'
 status 0 "$T" dump calls.ttape --paths --format ndjson
-has out '"symbol":"read","path":\["main","f\(int, int\)","0x1010"\],"values":\[3,'
+has out '"symbol":"read","path":\["main","f\(int, int\)","x\+0x10"\],"values":\[3,'
 has out '"symbol":"read","path":\[null,"g"\]'
 status 0 "$T" dump calls.ttape --paths --format csv
 has out '^0,1,2,enter,1,0x0,read,"main;f\(int, int\);0x1010"$'

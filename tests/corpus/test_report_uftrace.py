@@ -11,6 +11,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -64,8 +65,8 @@ def our_rows(found):
     rows = collections.defaultdict(lambda: [0, 0, 0, 0])
     for row in found["rows"]:
         name = row["name"]
-        if name.startswith("0x"):
-            name = f"<{name[2:]}>"
+        if re.search(r"(^|\+)0x[0-9a-f]+$", name):
+            name = f"<{row['address'][2:]}>"
         for place, key in enumerate(("total_ns", "self_ns", "calls", "unseen_exits")):
             rows[name][place] += row.get(key, 0)
     return rows

@@ -82,6 +82,9 @@ def check_shown(checks, trace, line):
     checks.that(re.search(rf"[89],\d+ .* {NAME}:\d+ +work\n", shown.out.decode()), "table", shown)
     shown = setting.tracetape("dump", trace, "--filter", 'work(from="deep+*")').out.decode()
     checks.equal(len(re.findall(r"  work\(", shown)), 1, f"a filter: {shown[:300]}")
+    for place, count in ((f"{NAME}:{line('free')}", 1), ("main+*", 1), (NAME, 0)):
+        shown = setting.tracetape("dump", trace, "--filter", f'free(from="{place}")').out.decode()
+        checks.equal(shown.count("  free("), count, f"a filter: {place}: {shown[:300]}")
     shown = setting.tracetape("report", trace, "--by", "site", "--columns", "calls,from,name",
                               "--format", "csv").out.decode()
     checks.that(re.search(rf"\n\d{{4}},{NAME}:", shown), "csv", shown)
@@ -115,6 +118,28 @@ def check_names(checks, folder, program, trace, expected):
     record(checks, bare, program, *ALL, "--no-lines")
     rows = report(bare, "--by", "site")["rows"]
     checks.equal({row["from"] for row in rows} - {None}, symbols[1], "without lines")
+
+
+def check_stripped(checks, folder):
+    """A program without symbols: places are its module and how far in it, as its functions are."""
+    trace = folder / "stripped.ttape"
+    program = setting.build(NAME, hooks=False, log=False,
+                            flags=("-O1", "-foptimize-sibling-calls", "-fno-builtin", "-s", "-fvisibility=hidden"))
+    done = setting.tracetape("record", "-f", "-o", trace, *ALL, "--", program)
+    checks.equal(done.status, 0, f"stripped: {done}")
+    place = re.escape(program.name) + r"\+0x[0-9a-f]+"
+    for verb in ("dump", "tree", "slow"):
+        shown = setting.tracetape(verb, trace).out.decode()
+        checks.that(re.search(rf" {place}\(from {place}\)", shown), f"{verb} of it", shown[:600])
+    shown = setting.tracetape("report", trace, "--by", "site").out.decode()
+    found = re.search(rf" [89],\d+ .* ({place}) +({place})\n", shown)
+    checks.that(found, "report of it", shown)
+    place, name = found.groups() if found else ("?", "?")
+    row = max(report(trace, "--by", "site")["rows"], key=lambda row: row["calls"])
+    checks.equal((row["name"], row["from"], row["from_symbol"]), (name, place, None), "JSON of it")
+    for wanted, least, most in ((place, 8990, 9000), (place + "*", 8990, 9000), (place[:-1], 0, 0)):
+        shown = setting.tracetape("dump", trace, "--filter", f'{name}(from="{wanted}")').out
+        checks.that(least <= shown.count(b"(from ") <= most, f"a filter: {wanted}", shown[:400])
 
 
 def check_hooks(checks, folder, expected):
@@ -152,6 +177,7 @@ def main():
         check_shown(checks, trace, line)
         check_values(checks, folder, program, line)
         check_names(checks, folder, program, trace, expected)
+        check_stripped(checks, folder)
         check_hooks(checks, folder, expected)
         record(checks, trace, program, "--patch", ".")
         done = setting.tracetape("report", trace, "--by", "site")

@@ -124,7 +124,9 @@ ttape_string tool_site_text(const struct tool_site_names *names, uint32_t site)
 ttape_string tool_site_word(const struct tool_site_names *names, uint32_t site, char *buffer)
 {
     ttape_string text = tool_site_text(names, site);
-    return text.size_bytes > 0 ? text : tool_site_symbol(names->reader, site, buffer);
+    if (text.size_bytes > 0)
+        return text;
+    return (ttape_string){buffer, ttape_site_name(names->reader, site, buffer, TOOL_LABEL_BYTES)};
 }
 
 static char *escape(const char *name, size_t size_bytes)
@@ -141,10 +143,7 @@ const char *tool_site_name(struct tool_site_names *names, uint32_t site)
         return "?";
     if (names->names[site] == NULL) {
         char place[TOOL_LABEL_BYTES];
-        ttape_string text = tool_site_text(names, site);
-        if (text.size_bytes == 0)
-            text =
-                (ttape_string){place, ttape_site_name(names->reader, site, place, sizeof(place))};
+        ttape_string text = tool_site_word(names, site, place);
         names->names[site] = escape(text.data, text.size_bytes);
     }
     return names->names[site];
@@ -170,17 +169,6 @@ bool tool_site_matches(struct tool_site_names *names, uint32_t site, const regex
     return (is_short && matches(row->simple, regex)) ||
            ((is_short || is_readable) && matches(row->full, regex)) ||
            (is_readable && matches(row->symbol, regex));
-}
-
-ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *buffer)
-{
-    ttape_site found;
-    if (ttape_reader_get_site(reader, site, &found) != TTAPE_OK)
-        return (ttape_string){"?", 1};
-    if (found.symbol.size_bytes > 0)
-        return found.symbol;
-    char *end = tool_put_hex(tool_put_bytes(buffer, "0x", 2), found.address);
-    return (ttape_string){buffer, (size_t)(end - buffer)};
 }
 
 /* The last part of a path, as far as it is shown. */

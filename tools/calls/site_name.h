@@ -57,7 +57,9 @@ void tool_site_names_close(struct tool_site_names *names);
 const char *tool_site_name(struct tool_site_names *names, uint32_t site);
 /* The name, not escaped; where there is none an empty one. Lives as long as `names`. */
 ttape_string tool_site_text(const struct tool_site_names *names, uint32_t site);
-/* The same, or "0x..." in `buffer` (20 bytes), "?" for no site at all: for programs. */
+/* The same; where there is none what tool_site_name has, in `buffer` (TOOL_LABEL_BYTES): for
+ * programs. */
+#define TOOL_LABEL_BYTES 128u /* what ttape_site_name writes of a site without a symbol */
 ttape_string tool_site_word(const struct tool_site_names *names, uint32_t site, char *buffer);
 /* With types and parameters; as the trace has it where that is no mangled name. */
 ttape_string tool_site_full(const struct tool_site_names *names, uint32_t site);
@@ -65,9 +67,6 @@ ttape_string tool_site_full(const struct tool_site_names *names, uint32_t site);
 bool tool_site_is_called(const struct tool_site_names *names, uint32_t site, ttape_string name);
 /* Does the name match as it is shown, in full, or as the trace has it? */
 bool tool_site_matches(struct tool_site_names *names, uint32_t site, const regex_t *regex);
-/* The symbol as it is, or "0x..." in `buffer` (20 bytes): for programs. */
-ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *buffer);
-#define TOOL_LABEL_BYTES 128u /* what ttape_site_name writes of a site without a symbol */
 /* Where a site is, escaped, in `buffer` (TOOL_PLACE_BYTES): " (file.c:12)" or " (module+0x12)" with
  * the last parts of paths; "" where that is not known. */
 #define TOOL_PLACE_BYTES 640u

@@ -57,7 +57,7 @@ void tool_diff_print_moves(struct tool_diff *diff, const ttape_diff *answer, uin
 void tool_diff_json_name(const struct tool_diff *diff, struct tool_json *json, const char *key,
                          uint32_t function)
 {
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     ttape_string symbol, module, file;
     if (function == TTAPE_NONE) {
         tool_json_null(json, key);

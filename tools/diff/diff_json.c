@@ -52,7 +52,7 @@ static void put_side(const struct tool_diff *diff, struct tool_json *json,
 static void put_path(const struct tool_diff *diff, struct tool_json *json,
                      const ttape_diff_rows *rows, uint32_t number)
 {
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     ttape_string symbol, module, file;
     tool_json_begin(json, "callers", '['); /* innermost first */
     for (uint32_t at = rows->rows[number].parent; at != TTAPE_NONE; at = rows->rows[at].parent) {
@@ -66,7 +66,7 @@ static void put_row(const struct tool_diff *diff, struct tool_json *json,
                     const ttape_diff_rows *rows, uint32_t number, bool of_paths)
 {
     const ttape_diff_row *row = &rows->rows[number];
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     ttape_string symbol, module, file;
     tool_diff_describe(diff, row->key, buffer, &symbol, &module, &file);
     tool_json_begin(json, NULL, '{');
@@ -161,7 +161,7 @@ static void put_event(const struct tool_diff *diff, struct tool_json *json,
     tool_json_number(json, "event", thread->numbers[side]);
     if (!ended && thread->end == TOOL_DIFF_EVENT) {
         ttape_site site = {.kind = TTAPE_SITE_FUNCTION};
-        char buffer[20];
+        char buffer[TOOL_LABEL_BYTES];
         ttape_string symbol, module, file;
         (void)ttape_reader_get_site(diff->runs[side].input.reader, event->site, &site);
         tool_json_text(json, "kind", ttape_event_kind_name(event->kind, site.kind));
@@ -180,7 +180,7 @@ static void put_event(const struct tool_diff *diff, struct tool_json *json,
 static void put_frames(const struct tool_diff *diff, struct tool_json *json,
                        const struct tool_diff_thread *thread)
 {
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     ttape_string symbol, module, file;
     tool_json_begin(json, "path", '['); /* outermost first */
     for (size_t i = 0; i < thread->frame_count; i++) {

@@ -56,7 +56,7 @@ static inline void tool_diff_runs_of(const struct tool_diff *diff, int side, uin
     *to = side == 0 ? diff->a_count : diff->run_count;
 }
 const char *tool_diff_name(struct tool_diff *diff, uint32_t key);
-/* The name as --names has it, or the address in `buffer` (20 bytes); the module; the file. */
+/* The name, as tool_site_word has it in `buffer` (TOOL_LABEL_BYTES); the module; the file. */
 void tool_diff_describe(const struct tool_diff *diff, uint32_t key, char *buffer,
                         ttape_string *symbol, ttape_string *module, ttape_string *file);
 

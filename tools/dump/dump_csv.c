@@ -42,7 +42,7 @@ static void print_site(struct tool_dump *dump, uint32_t number, const ttape_site
 static void put_path(struct tool_dump *dump, uint32_t site)
 {
     struct tool_output *out = &dump->out;
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     bool quote = false;
     uint32_t count = tool_dump_path(dump, site);
     for (uint32_t i = 0; i < count; i++)

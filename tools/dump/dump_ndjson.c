@@ -114,7 +114,7 @@ static void put_path(struct tool_dump *dump, uint32_t site)
     struct tool_output *out = &dump->out;
     uint32_t count = tool_dump_path(dump, site);
     for (uint32_t i = 0; i < count; i++) {
-        char buffer[20];
+        char buffer[TOOL_LABEL_BYTES];
         tool_output_text(out, i == 0 ? ",\"path\":[" : ",");
         if (dump->frames[i] == TTAPE_NONE) {
             tool_output_text(out, "null");

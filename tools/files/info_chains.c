@@ -207,7 +207,7 @@ static void print_part(struct part *part)
 static void json_event(struct part *part, const char *key, const ttape_chain_item *event)
 {
     struct tool_json *json = part->view->json;
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     tool_json_begin(json, key, '{');
     tool_json_text(json, "kind", kind_name(part->view, event));
     if (event->site != TTAPE_NONE)

@@ -95,7 +95,7 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
     const ttape_graph_node *node = &graph->nodes[index];
     const ttape_function *function = &graph->functions[node->function];
     ttape_site site = {0};
-    char buffer[40];
+    char buffer[TOOL_LABEL_BYTES];
     (void)ttape_reader_get_site(graph->input->reader, function->site, &site);
     tool_json_begin(json, NULL, '{');
     tool_json_number(json, "node", index);

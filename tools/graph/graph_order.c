@@ -33,7 +33,7 @@ ttape_string tool_graph_name(const struct tool_graph_view *view, uint32_t node, 
 const char *tool_graph_label(struct tool_graph_view *view, uint32_t node)
 {
     const ttape_graph_node *n = &view->graph->nodes[node];
-    char buffer[40];
+    char buffer[TOOL_LABEL_BYTES];
     if (view->labels[node] == NULL) {
         ttape_string plain = tool_graph_name(view, node, buffer);
         const char *name = plain.data;
@@ -62,7 +62,7 @@ static bool is_text(ttape_string text, const char *other, size_t size_bytes)
 static bool is_meant(struct tool_graph_view *view, uint32_t node, const char *text,
                      size_t size_bytes)
 {
-    char buffer[40];
+    char buffer[TOOL_LABEL_BYTES];
     const char *label = tool_graph_label(view, node);
     const ttape_graph_node *n = &view->graph->nodes[node];
     if (n->kind == TTAPE_GRAPH_FUNCTION &&

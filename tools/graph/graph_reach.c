@@ -37,7 +37,7 @@ static void put_callers(struct tool_paths *paths, struct tool_table *table, uint
 {
     struct tool_callers above = *callers;
     struct tool_output text;
-    char buffer[40];
+    char buffer[TOOL_LABEL_BYTES];
     unsigned columns = tool_terminal_columns();
     tool_callers_open(callers);
     tool_output_open(&text, -1);
@@ -140,7 +140,7 @@ static void put_steps(struct tool_paths *paths, struct tool_json *json, const tt
     }
     tool_json_begin(json, "path", '[');
     for (uint32_t i = 0; i < end->length; i++) {
-        char buffer[40];
+        char buffer[TOOL_LABEL_BYTES];
         if (steps[i]->is_signal)
             tool_json_text(json, NULL, name_of(paths, steps[i], buffer));
         else
@@ -238,7 +238,7 @@ static void put_vector(const struct tool_paths *paths, struct tool_output *out,
 void tool_reach_dot(struct tool_paths *paths, struct tool_output *out)
 {
     struct weight *weights = weigh(paths);
-    char buffer[40];
+    char buffer[TOOL_LABEL_BYTES];
     tool_graph_dot_begin(out, paths->input);
     for (uint32_t i = 0; i < paths->count && out->failed_errno == 0; i++) {
         const ttape_reach_path *path = &paths->paths[i];

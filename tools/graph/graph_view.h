@@ -31,7 +31,7 @@ void tool_graph_view_close(struct tool_graph_view *view);
 
 /* "main", "worker [1]" for a first routine of threads of level 1, "**START**"; escaped. */
 const char *tool_graph_label(struct tool_graph_view *view, uint32_t node);
-/* Its plain name: a symbol, or an address in `buffer` (40 bytes). */
+/* Its plain name, as tool_site_word has it in `buffer` (TOOL_LABEL_BYTES). */
 ttape_string tool_graph_name(const struct tool_graph_view *view, uint32_t node, char *buffer);
 
 /* Contexts that were asked for and that a node or edge has: places first .. end in `order`. */

@@ -36,7 +36,7 @@ static void put_wide(struct tool_json *json, const char *key, int64_t value,
 
 static void put_site(struct printing *print, const char *key, uint32_t number)
 {
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     if (number == TTAPE_NONE)
         tool_json_null(&print->json, key);
     else if (number == TTAPE_REPORT_SIGNAL)

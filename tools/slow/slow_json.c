@@ -21,7 +21,7 @@ struct printing {
 
 static void put_name(struct printing *print, const char *key, uint32_t site)
 {
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     tool_json_string(&print->json, key, tool_site_word(&print->view->names, site, buffer));
 }
 

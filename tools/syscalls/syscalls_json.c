@@ -6,16 +6,10 @@
 #include "tools/io/json.h"
 #include "tools/syscalls/syscalls_view.h"
 
-/* Without a symbol "module+0x12", which another run has, too. */
 static void put_site(struct tool_sys *view, struct tool_json *json, const char *key, uint32_t site)
 {
     char label[TOOL_LABEL_BYTES];
-    ttape_string name = tool_site_text(&view->names, site);
-    if (name.size_bytes == 0) {
-        (void)ttape_site_name(view->reader, site, label, sizeof(label));
-        name = (ttape_string){label, strlen(label)};
-    }
-    tool_json_string(json, key, name);
+    tool_json_string(json, key, tool_site_word(&view->names, site, label));
 }
 
 static void put_name(struct tool_sys *view, struct tool_json *json, const char *key,

@@ -16,7 +16,7 @@ static void put_name(struct printing *print, const struct tool_item *item)
     const ttape_node *node = &item->node;
     ttape_stream_info stream = {0};
     ttape_process process = {0};
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     uint64_t starter;
     if (item->kind != TOOL_ITEM_NODE)
         return;
@@ -104,7 +104,7 @@ static void put_pruned(struct printing *print, const struct tool_item *item)
 static void put_mostly(struct printing *print, const struct tool_item *item)
 {
     struct tool_json *json = &print->json;
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     if (item->kind != TOOL_ITEM_PARTS)
         return;
     struct tool_tree_largest largest = tool_tree_get_largest(print->view, item);
@@ -125,7 +125,7 @@ static void put_shorts(struct printing *print, const struct tool_shorts *shorts,
     struct tool_json *json = &print->json;
     const struct tool_short_name *shown[TOOL_TREE_MOSTLY];
     size_t count = tool_shorts_largest(shorts, shown);
-    char buffer[20];
+    char buffer[TOOL_LABEL_BYTES];
     if (shorts->count == 0)
         return;
     tool_json_begin(json, "shorter", '{');

@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "tools/calls/site_name.h"
+
 uint32_t tool_call_site_index(const ttape_reader *reader, uint32_t site, const ttape_value *values,
                               uint32_t count)
 {
@@ -33,6 +35,8 @@ void tool_put_call_site(struct tool_output *out, const ttape_reader *reader, uin
     } else if (site.symbol.size_bytes > 0) {
         tool_output_escaped(out, TTP_ESCAPE_TEXT, site.symbol);
     } else {
-        tool_output_printf(out, "0x%" PRIx64, site.address);
+        char label[TOOL_LABEL_BYTES];
+        size_t size = ttape_site_name(reader, number, label, sizeof label);
+        tool_output_escaped(out, TTP_ESCAPE_TEXT, (ttape_string){label, size});
     }
 }

@@ -1,5 +1,5 @@
 /* Where a call was made, which is a value of it (F-SIT-14): in a line "from main.c:12", or "from
- * main+25" where no line is known. */
+ * main+25" where no line is known, "from prog+0x11a0" where no name is. */
 #ifndef TOOL_CALL_SITE_H
 #define TOOL_CALL_SITE_H
 
@@ -10,7 +10,7 @@
 /* Which of the values of a site's enter says so; `count`: none does. */
 uint32_t tool_call_site_index(const ttape_reader *reader, uint32_t site, const ttape_value *values,
                               uint32_t count);
-/* "main.c:12", "main+25", "0x4011a0": of a site of kind TTAPE_SITE_CALL. */
+/* "main.c:12", "main+25", "prog+0x11a0": of a site of kind TTAPE_SITE_CALL. */
 void tool_put_call_site(struct tool_output *out, const ttape_reader *reader, uint32_t number);
 
 #endif
