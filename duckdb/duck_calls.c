@@ -28,6 +28,7 @@ enum column {
     BELOW,
     ENDING,
     WAS_OPEN,
+    CALLED_FROM,
     COLUMNS
 };
 
@@ -51,16 +52,18 @@ static const struct duck_column columns[] = {DUCK_FIRST_COLUMNS,
                                              {"self_ns", DUCK_I64, NULL},
                                              {"calls_below", DUCK_U64, NULL},
                                              {"ending", DUCK_WORD, ending_words},
-                                             {"was_open", DUCK_BOOL, NULL}};
+                                             {"was_open", DUCK_BOOL, NULL},
+                                             {"called_from", DUCK_TEXT, NULL}};
 
 /* What a call remembers. */
-enum user { USER_PARENT, USER_BELOW };
+enum user { USER_PARENT, USER_BELOW, USER_FROM };
 
 /* What a row needs of a call. */
 struct item {
     uint64_t number, last_event, start_ns, parent, below;
     int64_t duration_ns, self_ns;
     uint32_t site, caller, stack, depth;
+    uint32_t from; /* the site of where it was made, + 1 */
     uint8_t ending;
     bool was_open;
 };
@@ -74,6 +77,11 @@ struct room {
 
 /* ---- units ---- */
 
+static bool asks_from(const struct duck_scan *scan)
+{
+    return (scan->query->columns & 1u << CALLED_FROM) != 0;
+}
+
 static ttape_status open_calls(struct duck_scan *scan, uint64_t first_event, uint64_t end_event,
                                ttape_error *err)
 {
@@ -81,6 +89,7 @@ static ttape_status open_calls(struct duck_scan *scan, uint64_t first_event, uin
                                     .streams = &scan->stream,
                                     .stream_count = 1,
                                     .has_stretch = true,
+                                    .values = asks_from(scan),
                                     .first_event = first_event,
                                     .end_event = end_event};
     return ttape_call_cursor_open(&scan->calls, scan->file->reader, &how, err);
@@ -119,6 +128,7 @@ static void keep(struct duck_scan *scan, const ttape_call *call)
                           .self_ns = call->self_ns,
                           .site = call->site,
                           .caller = call->caller,
+                          .from = (uint32_t)call->user[USER_FROM],
                           .stack = call->stack,
                           .depth = call->depth,
                           .ending = (uint8_t)call->end,
@@ -143,6 +153,19 @@ static void note_parents(const ttape_call_step *step)
         ttape_call *call = &step->began[i];
         call->user[USER_PARENT] = call->height > 0 ? call[-1].enter_number : TTAPE_CALL_NO_NUMBER;
     }
+}
+
+/* The event's values are those of the innermost call that it began. */
+static void note_from(const struct duck_scan *scan, const ttape_call_step *step)
+{
+    const ttape_reader *reader = scan->file->reader;
+    if (step->kind != TTAPE_STEP_EVENT || step->value_count == 0)
+        return;
+    ttape_call *call = &step->began[step->began_count - 1];
+    uint32_t at = ttape_call_site_index(reader, call->site, step->values, step->value_count);
+    if (at < step->value_count)
+        call->user[USER_FROM] =
+            1 + (uint64_t)ttape_reader_find_target(reader, call->site, step->values[at].number);
 }
 
 /* Innermost first; a step may end more calls than there is room for. */
@@ -171,8 +194,11 @@ static ttape_status take_calls(struct duck_scan *scan, ttape_error *err)
         room->left_count = room->step->ended_count;
         if (room->step->kind == TTAPE_STEP_FOUND)
             note_origins(scan, room->step);
-        if (has_numbers && room->step->began_count > 0)
+        if (has_numbers && room->step->began_count > 0) {
             note_parents(room->step);
+            if (asks_from(scan))
+                note_from(scan, room->step);
+        }
         if (room->left_count > 0)
             take_ended(scan, room, has_numbers);
     }
@@ -248,8 +274,8 @@ static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned
 {
     const struct item *items = ((struct room *)scan->room)->items;
     const struct duck_file *file = scan->file;
-    (void)err;
-    for (size_t i = 0; i < scan->count; i++) {
+    ttape_status status = TTAPE_OK;
+    for (size_t i = 0; i < scan->count && status == TTAPE_OK; i++) {
         const struct item *item = &items[i];
         switch (column) {
         case PARTITION: duck_put_id(rows, place, i, partition_of(scan, item)); break;
@@ -268,10 +294,13 @@ static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned
         case SELF: duck_put_time(rows, place, i, file, item->self_ns); break;
         case BELOW: duck_put_u64(rows, place, i, item->below); break;
         case ENDING: duck_put_byte(rows, place, i, item->ending); break;
+        case CALLED_FROM:
+            status = duck_put_place(rows, place, i, file->reader, item->from - 1, err);
+            break;
         default: duck_put_byte(rows, place, i, item->was_open); break;
         }
     }
-    return TTAPE_OK;
+    return status;
 }
 
 static uint64_t estimate(const ttape_info *info) { return info->event_count / 2; }
@@ -280,7 +309,9 @@ const struct duck_table duck_calls = {.name = "ttape_calls",
                                       .columns = columns,
                                       .column_count = COLUMNS,
                                       .unit = DUCK_BY_PARTITION,
-                                      .by_stream = 1u << CALL | 1u << PARENT | 1u << BELOW,
+                                      .by_stream = 1u << CALL | 1u << PARENT | 1u << BELOW |
+                                                   1u << CALLED_FROM,
+                                      .whole_columns = 1u << CALLED_FROM,
                                       .name_columns = 1u << NAME | 1u << PARENT_NAME,
                                       .place_columns = 1u << PARTITION,
                                       .has_origins = true,

@@ -307,7 +307,9 @@ static ttape_status know(const struct duck_query *query, struct duck_file *file,
 static ttape_status find_origins(const struct duck_query *query, struct duck_file *file,
                                  ttape_error *err)
 {
-    if (query->unit != DUCK_BY_STREAM || !query->question->table->has_origins ||
+    const struct duck_table *table = query->question->table;
+    if (query->unit != DUCK_BY_STREAM || !table->has_origins ||
+        (query->columns & table->whole_columns) != 0 ||
         (file->is_known && file->unit != DUCK_BY_PARTITION))
         return TTAPE_OK;
     ttape_status status = ttape_call_origins_make(&file->origins, file->reader, err);

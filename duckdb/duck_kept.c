@@ -6,6 +6,8 @@
 
 #include "duckdb/duck_query.h"
 
+#define PLACE_BYTES 4096u /* of a file's name and a line, or a function's */
+
 static bool add_bytes(struct duck_bytes *bytes, const char *data, size_t size_bytes)
 {
     if (bytes->room - bytes->count < size_bytes) {
@@ -104,6 +106,20 @@ ttape_status duck_put_known(struct duck_rows *rows, unsigned place, size_t row, 
         return TTAPE_OK;
     }
     return duck_put_text(rows, place, row, text) ? TTAPE_OK : duck_no_memory(err);
+}
+
+ttape_status duck_put_place(struct duck_rows *rows, unsigned place, size_t row,
+                            const ttape_reader *reader, uint32_t number, ttape_error *err)
+{
+    char text[PLACE_BYTES];
+    ttape_site site;
+    if (ttape_reader_get_site(reader, number, &site) != TTAPE_OK)
+        return duck_put_known(rows, place, row, (ttape_string){"", 0}, err);
+    if (site.kind != TTAPE_SITE_CALL)
+        return duck_put_known(rows, place, row, site.symbol, err);
+    size_t size = ttape_call_site_name(reader, number, text, sizeof text);
+    size = size < sizeof text ? size : sizeof text - 1;
+    return duck_put_known(rows, place, row, (ttape_string){text, size}, err);
 }
 
 /* ---- paths ---- */

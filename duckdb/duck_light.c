@@ -118,9 +118,9 @@ enum site_column {
     SITE_COLUMNS
 };
 
-static const char *const site_words[] = {"function", "block", "branch",  "system call",
-                                         "marker",   "frame", "unknown", NULL};
-#define SITE_UNKNOWN 6u /* kinds that later versions give a meaning */
+static const char *const site_words[] = {"function", "block",  "branch",    "system call", "marker",
+                                         "frame",    "target", "call site", "unknown",     NULL};
+#define SITE_UNKNOWN 8u /* kinds that later versions give a meaning */
 
 static const struct duck_column site_columns[] = {DUCK_FIRST_COLUMNS,
                                                   {"site", DUCK_U32, NULL},

@@ -25,7 +25,8 @@ struct duck_table {
     uint32_t key_columns;   /* functions' keys, */
     uint32_t place_columns; /* and, where units are streams, where segments are */
     bool only_syscalls;     /* of sites, these are chosen only */
-    bool has_origins;       /* those columns can be known otherwise: duck_file.origins */
+    bool has_origins;       /* those columns can be known otherwise: duck_file.origins; */
+    uint32_t whole_columns; /* but for these of them */
     bool has_function, has_thread, has_time, has_damaged; /* named parameters */
     /* A unit begins; TTAPE_END: nothing of it is asked for. */
     ttape_status (*begin)(struct duck_scan *scan, ttape_error *err);
@@ -210,6 +211,9 @@ bool duck_put_texts(const struct duck_scan *scan, struct duck_rows *rows, unsign
 ttape_status duck_put_stack(struct duck_scan *scan, struct duck_rows *rows, unsigned place,
                             size_t row, uint32_t site, ttape_error *err);
 
+/* What is at a site: where a call was made, or the symbol; TTAPE_NONE: not known. */
+ttape_status duck_put_place(struct duck_rows *rows, unsigned place, size_t row,
+                            const ttape_reader *reader, uint32_t site, ttape_error *err);
 /* A text; "" is not known. */
 ttape_status duck_put_known(struct duck_rows *rows, unsigned place, size_t row, ttape_string text,
                             ttape_error *err);

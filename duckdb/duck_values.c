@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #include "duckdb/duck_query.h"
 #include "tools/values/parameter_names.h"
 
@@ -21,6 +23,7 @@ enum column {
     REAL,
     TEXT,
     BYTES,
+    TARGET,
     COLUMNS
 };
 
@@ -42,11 +45,13 @@ static const struct duck_column columns[] = {DUCK_FIRST_COLUMNS,
                                              {"word", DUCK_U64, NULL},
                                              {"real", DUCK_F64, NULL},
                                              {"text", DUCK_TEXT, NULL},
-                                             {"bytes", DUCK_BYTES, NULL}};
+                                             {"bytes", DUCK_BYTES, NULL},
+                                             {"target", DUCK_TEXT, NULL}};
 
 struct item {
     uint64_t number, word;
     uint32_t site, position, count; /* the last: of the event's values */
+    uint32_t from;                  /* which of them is where the call was made; count: none */
     bool is_return;
     ttape_value_type type;
     uint32_t bytes; /* of scan->texts, or TTAPE_NONE */
@@ -84,6 +89,11 @@ static bool keep(struct duck_scan *scan)
 {
     struct room *room = scan->room;
     const ttape_event_item *event = &room->event;
+    bool asks = (scan->query->columns & 1u << VALUE_NAME) != 0 && begins(event->event.kind);
+    uint32_t from = !asks || room->next >= event->value_count || scan->count >= DUCK_ROWS
+                        ? event->value_count
+                        : ttape_call_site_index(scan->file->reader, event->event.site,
+                                                event->values, event->value_count);
     for (; room->next < event->value_count && scan->count < DUCK_ROWS; room->next++) {
         uint32_t i = room->next;
         const ttape_value *value = &event->values[i];
@@ -93,6 +103,7 @@ static bool keep(struct duck_scan *scan)
                               .site = event->event.site,
                               .position = i,
                               .count = event->value_count,
+                              .from = from,
                               .is_return = !begins(event->event.kind),
                               .type = value->type,
                               .bytes = TTAPE_NONE};
@@ -187,34 +198,60 @@ static ttape_status put_value(const struct duck_scan *scan, struct duck_rows *ro
 
 /* What the manual pages call the parameters of system calls, whose values are all registers, and of
  * the C library's functions, as dump shows them; empty: nothing is known. */
-static ttape_string find_known_name(const ttape_reader *reader, const struct item *item)
+static ttape_string find_known_name(const ttape_reader *reader, const struct item *item,
+                                    uint32_t value_count)
 {
     ttape_site site = {0};
     (void)ttape_reader_get_site(reader, item->site, &site);
     const char *words = item->is_return ? NULL
                         : site.kind == TTAPE_SITE_SYSCALL
                             ? tool_parameter_names(site.symbol)
-                            : tool_library_parameters(reader, &site, item->count);
+                            : tool_library_parameters(reader, &site, value_count);
     ttape_string name = {"", 0};
     for (uint32_t i = 0; words != NULL && i <= item->position; i++)
         name = tool_next_parameter(&words);
     return name;
 }
 
+/* Where the call was made stands behind what is named. Where the file does not name it so, what it
+ * names are other values. */
+static ttape_string find_name(const ttape_reader *reader, const struct item *item)
+{
+    static const ttape_string from = {"from", 4};
+    ttape_site_values names;
+    (void)ttape_reader_get_site_values(reader, item->site, &names);
+    uint32_t count = item->is_return ? names.exit_count : names.enter_count;
+    const ttape_value_name *name = item->is_return ? names.exit : names.enter;
+    if (item->position == item->from)
+        return from;
+    if (item->from + 1 == item->count &&
+        (item->from >= count || !ttp_is_same_text(name[item->from].name, from)))
+        return find_known_name(reader, item, item->count - 1);
+    return item->position < count ? name[item->position].name
+                                  : find_known_name(reader, item, item->count);
+}
+
 static ttape_status put_value_name(const struct duck_scan *scan, struct duck_rows *rows,
                                    unsigned place, size_t row, ttape_error *err)
 {
     const struct item *item = &((const struct room *)scan->room)->items[row];
-    ttape_site_values names;
-    (void)ttape_reader_get_site_values(scan->file->reader, item->site, &names);
-    uint32_t count = item->is_return ? names.exit_count : names.enter_count;
-    const ttape_value_name *name = item->is_return ? names.exit : names.enter;
-    ttape_string shown = item->position < count ? name[item->position].name
-                                                : find_known_name(scan->file->reader, item);
+    ttape_string shown = find_name(scan->file->reader, item);
     if (shown.size_bytes > 0)
         return duck_put_text(rows, place, row, shown) ? TTAPE_OK : duck_no_memory(err);
     duck_none(rows, place, row);
     return TTAPE_OK;
+}
+
+/* What a pointer points to, or where the call was made. */
+static ttape_status put_target(const struct duck_scan *scan, struct duck_rows *rows, unsigned place,
+                               size_t row, ttape_error *err)
+{
+    const struct item *item = &((const struct room *)scan->room)->items[row];
+    const ttape_reader *reader = scan->file->reader;
+    uint32_t found = item->type == TTAPE_VALUE_POINTER
+                         ? ttape_reader_find_target(reader, item->site, item->word)
+                         : TTAPE_NONE;
+    return duck_put_place(rows, place, row, reader, found, err);
 }
 
 static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned column,
@@ -233,6 +270,7 @@ static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned
         case SITE: duck_put_id(rows, place, i, item->site); break;
         case NAME: duck_put_name(rows, place, i, scan->file, item->site); break;
         case VALUE_NAME: status = put_value_name(scan, rows, place, i, err); break;
+        case TARGET: status = put_target(scan, rows, place, i, err); break;
         case TYPE: duck_put_byte(rows, place, i, (uint8_t)item->type); break;
         default: status = put_value(scan, rows, column, place, i, err); break;
         }

@@ -1,8 +1,6 @@
 /* Names are compared once for each site, conditions at each call that names have chosen. */
 #include "libtrace/copy/filter_judge.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "answers/filter/filter_value.h"
@@ -108,24 +106,17 @@ static bool find_constant(void *context, uint32_t site, bool is_exit, uint32_t p
            judge->asked.constant(judge->asked.context, site, word, value);
 }
 
-/* Where a call was made: by the function that has it, or the module, and by the line. */
+/* Where a call was made: by the line, and by the function that has it, or the module. */
 static bool find_place(struct ttp_judge *judge, uint32_t number, const ttape_site *place,
                        uint32_t form, ttape_string *name)
 {
-    ttape_string file = ttp_path_base(place->file);
-    size_t most = TTP_PLACE_BYTES - 16;
-    bool has_line = place->file.size_bytes > 0 && place->line > 0;
-    *name = place->symbol;
-    if (form == 0 && place->symbol.size_bytes == 0)
-        name->size_bytes =
-            ttape_site_name(judge->reader, number, judge->place, sizeof judge->place);
-    else if (form == 1 && has_line)
-        name->size_bytes = (size_t)snprintf(judge->place, sizeof judge->place, "%.*s:%" PRIu32,
-                                            (int)(file.size_bytes < most ? file.size_bytes : most),
-                                            file.data, place->line);
-    if (form == 1 || place->symbol.size_bytes == 0)
-        name->data = judge->place;
-    return form == 0 || (form == 1 && has_line);
+    size_t size;
+    if (form > 1 || (form == 1 && (place->file.size_bytes == 0 || place->line == 0)))
+        return false;
+    size = form == 1 ? ttape_call_site_name(judge->reader, number, judge->place, TTP_PLACE_BYTES)
+                     : ttape_site_name(judge->reader, number, judge->place, TTP_PLACE_BYTES);
+    *name = (ttape_string){judge->place, size < TTP_PLACE_BYTES ? size : TTP_PLACE_BYTES - 1};
+    return true;
 }
 
 static bool find_target(void *context, uint32_t site, uint64_t number, uint32_t form,
@@ -140,21 +131,6 @@ static bool find_target(void *context, uint32_t site, uint64_t number, uint32_t 
         return find_place(judge, found, &target, form, name);
     *name = target.symbol;
     return form == 0;
-}
-
-/* Where a call was made stands behind what is named (F-SIT-14). */
-static uint32_t find_call_site(const struct ttp_judge *judge, uint32_t site,
-                               const ttape_value *values, uint32_t count)
-{
-    ttape_site found;
-    for (uint32_t i = count; i-- > 0;)
-        if (values[i].type == TTAPE_VALUE_POINTER &&
-            ttape_reader_get_site(judge->reader,
-                                  ttape_reader_find_target(judge->reader, site, values[i].number),
-                                  &found) == TTAPE_OK &&
-            found.kind == TTAPE_SITE_CALL)
-            return i;
-    return TTAPE_NONE;
 }
 
 static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape_string text)
@@ -185,7 +161,7 @@ static bool argument_fits(struct ttp_judge *judge, uint32_t rule, uint32_t numbe
     if (place == TTAPE_NONE)
         place = judge->asked.argument(judge->asked.context, site, name, count);
     if (place >= count && ttp_text_is(name, "from"))
-        place = find_call_site(judge, site, values, count);
+        place = ttape_call_site_index(judge->reader, site, values, count);
     judge->counts.asked_count++;
     if (place < count)
         return value_fits(judge, rule, number, site, &values[place], place);

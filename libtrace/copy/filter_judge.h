@@ -15,7 +15,7 @@
 #define TTP_CALL_NOT_BELOW 4u /* it, and what it calls, is not */
 #define TTP_CALL_LEADS     8u /* it is one that `to` names, or leads there */
 
-#define TTP_PLACE_BYTES 512u /* "file.c:12": a name that is longer is cut */
+#define TTP_PLACE_BYTES 1024u /* "file.c:12": a name that is longer is cut */
 
 /* What holds in a call, and what it calls. */
 struct ttp_limits {

@@ -7,13 +7,15 @@
 
 #define NAME_BYTES 4096u
 
+/* The last two only where they are asked for: rows of places. */
 const struct column report_columns[] = {
-    {"file", 'I', false, NULL},    {"site", 'I', true, NULL},
-    {"stream", 'I', true, NULL},   {"name", COLUMN_TEXT, false, NULL},
-    {"calls", 'Q', false, NULL},   {"exits", 'Q', false, NULL},
-    {"self_ns", 'q', false, NULL}, {"total_ns", 'q', false, NULL},
-    {"min_ns", 'q', true, NULL},   {"max_ns", 'q', true, NULL},
-    {"mean_ns", 'd', false, NULL}, {"deviation_ns", 'd', false, NULL}};
+    {"file", 'I', false, NULL},     {"site", 'I', true, NULL},
+    {"stream", 'I', true, NULL},    {"name", COLUMN_TEXT, false, NULL},
+    {"calls", 'Q', false, NULL},    {"exits", 'Q', false, NULL},
+    {"self_ns", 'q', false, NULL},  {"total_ns", 'q', false, NULL},
+    {"min_ns", 'q', true, NULL},    {"max_ns", 'q', true, NULL},
+    {"mean_ns", 'd', false, NULL},  {"deviation_ns", 'd', false, NULL},
+    {"from_site", 'I', true, NULL}, {"called_from", COLUMN_TEXT, false, NULL}};
 const unsigned report_column_count = sizeof report_columns / sizeof report_columns[0];
 
 const struct column slow_columns[] = {
@@ -25,6 +27,10 @@ const struct column slow_columns[] = {
     {"name", COLUMN_TEXT, false, NULL}};
 const unsigned slow_column_count = sizeof slow_columns / sizeof slow_columns[0];
 
+static const char *const site_words[] = {"function", "block",  "branch",    "system call", "marker",
+                                         "frame",    "target", "call site", "unknown",     NULL};
+#define SITE_UNKNOWN (sizeof site_words / sizeof site_words[0] - 2)
+
 const struct column site_columns[] = {{"file", 'I', false, NULL},
                                       {"site", 'I', false, NULL},
                                       {"symbol", COLUMN_TEXT, false, NULL},
@@ -33,7 +39,8 @@ const struct column site_columns[] = {{"file", 'I', false, NULL},
                                       {"address", 'Q', false, NULL},
                                       {"offset", 'Q', true, NULL},
                                       {"source", COLUMN_TEXT, false, NULL},
-                                      {"line", 'I', false, NULL}};
+                                      {"line", 'I', false, NULL},
+                                      {"kind", 'B', false, site_words}};
 const unsigned site_column_count = sizeof site_columns / sizeof site_columns[0];
 
 const struct column stream_columns[] = {{"file", 'I', false, NULL},
@@ -61,6 +68,15 @@ static bool put_name(struct batch *batch, unsigned column, const struct part *pa
 {
     char name[NAME_BYTES];
     (void)ttape_site_name(part->file->reader, site, name, sizeof name);
+    return batch_put_text(batch, column, text_of(name));
+}
+
+/* Where calls were made; "": it was not recorded. */
+static bool put_place(struct batch *batch, unsigned column, const struct part *part, uint32_t site)
+{
+    char name[NAME_BYTES] = "";
+    if (site != TTAPE_NONE)
+        (void)ttape_call_site_name(part->file->reader, site, name, sizeof name);
     return batch_put_text(batch, column, text_of(name));
 }
 
@@ -107,6 +123,10 @@ static bool put_row(struct batch *batch, const struct query *query, const struct
     batch_longs(batch, 9)[at] = (uint64_t)(has_ended ? row->max_ns : INT64_MIN);
     batch_doubles(batch, 10)[at] = row->mean_ns;
     batch_doubles(batch, 11)[at] = has_ended ? row->deviation_ns : (double)NAN;
+    if (query->has_more) {
+        batch_words(batch, 12)[at] = row->caller;
+        is_put = is_put && put_place(batch, 13, part, row->caller);
+    }
     batch->rows++;
     return is_put;
 }
@@ -138,7 +158,9 @@ static ttape_status make_report(const struct query *query, const struct part *pa
     if (status != TTAPE_OK)
         return status;
     const ttape_report_row *rows = ttape_report_get_rows(report, &count);
-    struct batch *batch = batch_make(report_columns, report_column_count, count);
+    unsigned column_count;
+    const struct column *columns = query_columns(query, &column_count);
+    struct batch *batch = batch_make(columns, column_count, count);
     bool is_whole = batch != NULL;
     for (uint32_t i = 0; i < count && is_whole; i++)
         if (is_wanted(part, rows[i].site))
@@ -230,6 +252,7 @@ static bool put_site(struct batch *batch, const struct part *part, uint32_t numb
     batch_longs(batch, 6)[at] =
         has_module && site.address >= module.start ? site.address - module.start : UINT64_MAX;
     batch_words(batch, 8)[at] = site.line;
+    batch_bytes(batch, 9)[at] = (uint8_t)(site.kind < SITE_UNKNOWN ? site.kind : SITE_UNKNOWN);
     bool is_put = batch_put_text(batch, 2, site.symbol) && batch_put_text(batch, 3, module.path) &&
                   put_build_id(batch, 4, module.build_id) && batch_put_text(batch, 7, site.file);
     batch->rows++;

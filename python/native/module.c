@@ -227,14 +227,14 @@ static PyObject *start_query(PyObject *module, PyObject *arguments)
     struct query query = {0};
     PyObject *list;
     unsigned table;
-    int skips, parents, exact;
+    int skips, has_more, exact;
     unsigned long long memory_bytes;
-    if (!PyArg_ParseTuple(arguments, "IO!pppIIIK", &table, &PyList_Type, &list, &skips, &parents,
+    if (!PyArg_ParseTuple(arguments, "IO!pppIIIK", &table, &PyList_Type, &list, &skips, &has_more,
                           &exact, &query.by, &query.limit, &query.jobs, &memory_bytes))
         return NULL;
     query.table = (enum table)table;
     query.skips_damage = skips;
-    query.parents = parents;
+    query.has_more = has_more;
     query.exact = exact;
     query.memory_bytes = memory_bytes;
     struct stream_object *self = (struct stream_object *)make_object(types_of(module)->stream);
@@ -522,11 +522,11 @@ static PyType_Spec column_spec = {"tracetape._tracetape.Column", sizeof(struct c
 static PyObject *columns(PyObject *module, PyObject *arguments)
 {
     unsigned table, count;
-    int parents;
+    int has_more;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "Ip", &table, &parents))
+    if (!PyArg_ParseTuple(arguments, "Ip", &table, &has_more))
         return NULL;
-    struct query query = {.table = (enum table)table, .parents = parents};
+    struct query query = {.table = (enum table)table, .has_more = has_more};
     const struct column *all = query_columns(&query, &count);
     PyObject *list = PyList_New(0);
     for (unsigned i = 0; i < count && list != NULL; i++) {

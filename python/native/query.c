@@ -82,8 +82,10 @@ const struct column *query_columns(const struct query *query, unsigned *count)
 {
     switch (query->table) {
     case TABLE_EVENTS: *count = EVENT_COLUMNS; return event_columns;
-    case TABLE_CALLS: *count = CALL_COLUMNS - !query->parents; return call_columns;
-    case TABLE_REPORT: *count = report_column_count; return report_columns;
+    case TABLE_CALLS: *count = CALL_COLUMNS - !query->has_more; return call_columns;
+    case TABLE_REPORT:
+        *count = report_column_count - (query->has_more ? 0 : 2);
+        return report_columns;
     case TABLE_SLOW: *count = slow_column_count; return slow_columns;
     case TABLE_SITES: *count = site_column_count; return site_columns;
     default: *count = stream_column_count; return stream_columns;
@@ -328,7 +330,7 @@ static void note_parents(struct walk *walk, const ttape_call_step *step)
  * where it began. */
 static ttape_status take_step(struct walk *walk, ttape_error *err)
 {
-    if (!walk->query.parents)
+    if (!walk->query.has_more)
         return ttape_call_cursor_step_ended(walk->calls, &walk->step, err);
     ttape_status status = ttape_call_cursor_step(walk->calls, &walk->step, err);
     if (status == TTAPE_OK)
@@ -341,7 +343,7 @@ static ttape_status take_step(struct walk *walk, ttape_error *err)
 static ttape_status add_steps(struct walk *walk, struct batch *batch, ttape_error *err)
 {
     const struct part *part = &walk->query.parts[walk->part];
-    const struct call_columns to = columns_of(batch, walk->query.parents);
+    const struct call_columns to = columns_of(batch, walk->query.has_more);
     const size_t first = batch->rows, capacity = batch->capacity;
     size_t rows = first;
     uint32_t left = walk->left_count;

@@ -37,9 +37,10 @@ struct query {
     struct part *parts;
     uint32_t part_count;
     bool skips_damage;
-    bool parents; /* calls */
-    bool exact;   /* report */
-    uint32_t by;  /* report: ttape_report_by; slow: ttape_longest_by */
+    bool has_more; /* columns that are there where they are asked for: calls have parents, rows of
+                    * reports places */
+    bool exact;    /* report */
+    uint32_t by;   /* report: ttape_report_by; slow: ttape_longest_by */
     uint32_t limit, jobs;
     uint64_t memory_bytes;
 };

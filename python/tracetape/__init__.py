@@ -15,7 +15,7 @@ from . import _tracetape
 __all__ = ["open", "Trace", "Table", "Batch", "Error"]
 
 _EVENTS, _CALLS, _REPORT, _SLOW, _SITES, _STREAMS = range(6)
-_BY = {"function": 0, "name": 1, "module": 2, "file": 3, "thread": 4, "process": 5}
+_BY = {"function": 0, "name": 1, "module": 2, "file": 3, "thread": 4, "process": 5, "site": 8}
 _LONG_BY = {"duration": 0, "self": 1, "start": 2, "on-cpu": 3}
 _UNITS = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000,
           "h": 3_600_000_000_000}
@@ -140,11 +140,11 @@ class Batch:
 class Table:
     """Rows that are read when they are asked for, each time anew. Iterate over it for batches."""
 
-    def __init__(self, trace, table, parts, *, parents=False, exact=False, by=0, limit=0):
+    def __init__(self, trace, table, parts, *, more=False, exact=False, by=0, limit=0):
         self._trace, self._table, self._parts = trace, table, parts
-        self._how = (parents, exact, by, limit)
+        self._how = (more, exact, by, limit)
         self._columns = {name: (i, kind, has_none, words) for i, (name, kind, has_none, words) in
-                         enumerate(_tracetape.columns(table, parents))}
+                         enumerate(_tracetape.columns(table, more))}
 
     @property
     def columns(self):
@@ -152,8 +152,8 @@ class Table:
 
     def _start(self):
         trace = self._trace
-        parents, exact, by, limit = self._how
-        return _tracetape.query(self._table, self._parts, trace._skips, parents, exact, by, limit,
+        more, exact, by, limit = self._how
+        return _tracetape.query(self._table, self._parts, trace._skips, more, exact, by, limit,
                                 trace._jobs, trace._memory)
 
     def __iter__(self):
@@ -335,13 +335,14 @@ class Trace:
         return Table(self, _EVENTS, self._parts(match, thread, time))
 
     def calls(self, match=None, thread=None, time=None, parents=False):
-        return Table(self, _CALLS, self._parts(match, thread, time), parents=parents)
+        return Table(self, _CALLS, self._parts(match, thread, time), more=parents)
 
     def report(self, by="function", match=None, thread=None, time=None, exact=False):
         kind = _choice(by, _BY, "by")
-        if match is not None and by not in ("function", "name"):
+        if match is not None and by not in ("function", "name", "site"):
             raise ValueError(f"match is about functions: there are none by {by}")
-        return Table(self, _REPORT, self._parts(match, thread, time), by=kind, exact=exact)
+        return Table(self, _REPORT, self._parts(match, thread, time), by=kind, exact=exact,
+                     more=by == "site")
 
     def slow(self, match=None, limit=10, by="duration", thread=None, time=None):
         """The longest calls; of several files, of each."""

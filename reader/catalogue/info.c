@@ -1,4 +1,5 @@
 /* What a reader knows without reading on: counts, definitions, where segments are. */
+#include "base/text.h"
 #include "format/base/fail.h"
 #include "reader/definitions/targets_reader.h"
 #include "reader/definitions/value_names_reader.h"
@@ -214,6 +215,35 @@ size_t ttape_site_name(const ttape_reader *r, uint32_t site, char *buffer, size_
         buffer[shown] = '\0';
     }
     return name.size_bytes;
+}
+
+size_t ttape_call_site_name(const ttape_reader *r, uint32_t site, char *buffer, size_t size_bytes)
+{
+    ttape_site s;
+    if (ttape_reader_get_site(r, site, &s) != TTAPE_OK || s.file.size_bytes == 0 || s.line == 0)
+        return ttape_site_name(r, site, buffer, size_bytes);
+    ttape_string base = ttp_path_base(s.file);
+    char line[12];
+    size_t digits = (size_t)snprintf(line, sizeof line, ":%" PRIu32, s.line);
+    for (size_t i = 0; i + 1 < size_bytes && i < base.size_bytes + digits; i++)
+        buffer[i] = i < base.size_bytes ? base.data[i] : line[i - base.size_bytes];
+    size_t whole = base.size_bytes + digits;
+    if (size_bytes > 0)
+        buffer[whole < size_bytes ? whole : size_bytes - 1] = '\0';
+    return whole;
+}
+
+uint32_t ttape_call_site_index(const ttape_reader *r, uint32_t site, const ttape_value *values,
+                               uint32_t count)
+{
+    ttape_site found;
+    for (uint32_t i = count; i-- > 0;)
+        if (values[i].type == TTAPE_VALUE_POINTER &&
+            ttape_reader_get_site(r, ttape_reader_find_target(r, site, values[i].number), &found) ==
+                TTAPE_OK &&
+            found.kind == TTAPE_SITE_CALL)
+            return i;
+    return count;
 }
 
 ttape_status ttape_reader_get_process(const ttape_reader *r, uint32_t process, ttape_process *out)

@@ -48,7 +48,7 @@ status 0 "$T" dump calls.ttape --paths --format ndjson
 has out '"symbol":"read","path":\["main","f\(int, int\)","x\+0x10"\],"values":\[3,'
 has out '"symbol":"read","path":\[null,"g"\]'
 status 0 "$T" dump calls.ttape --paths --format csv
-has out '^0,1,2,enter,1,0x0,read,"main;f\(int, int\);0x1010"$'
+has out '^0,1,2,enter,1,0x0,read,"main;f\(int, int\);x\+0x10"$'
 has out '^0,1,8,enter,1,0x0,read,\.\.\.;g$'
 has out '^0,1,9,enter,2,0x0,poll,$'
 
@@ -130,7 +130,7 @@ same out wanted
 status 0 "$T" merge rows.ttape parts.ttape -o merged.ttape
 status 0 "$T" verify merged.ttape
 status 0 "$T" dump merged.ttape --paths --format csv
-has out ',1,2,enter,1,0x0,read,"main;f\(int, int\);0x1010"$'
+has out ',1,2,enter,1,0x0,read,"main;f\(int, int\);x\+0x10"$'
 has out ',4000,enter,2,0x0,read,A;handler$'
 
 # In a graph the frames of a path are on the stack, and have no calls.

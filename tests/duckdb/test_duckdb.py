@@ -55,8 +55,8 @@ def same_events(session, traces):
 def both_ways(session, traces):
     """Parts of streams have the rows that whole streams have, with partitions."""
     files = quoted(*traces)
-    parts = "SELECT * EXCLUDE (call, parent, calls_below) FROM"
-    whole = f"SELECT * EXCLUDE (call, parent, calls_below, n) FROM " \
+    parts = "SELECT * EXCLUDE (call, parent, calls_below, called_from) FROM"
+    whole = f"SELECT * EXCLUDE (call, parent, calls_below, called_from, n) FROM " \
             f"(SELECT *, call n FROM ttape_calls({files}))"
     count, = session.numbers(f"SELECT count(*) FROM ttape_calls({files})")[0]
     same, = session.numbers(f"SELECT count(*) FROM ({parts} ttape_calls({files}) "
@@ -330,6 +330,38 @@ def guide(session, trace, folder):
             assert [name for name, in found] == columns, (cells[1], found)
 
 
+def places(session, folder):
+    """Where calls were made: as the command has it, also over partitions' edges and where files
+    know by which events calls began; library functions' own parameters keep their names."""
+    program, trace = folder / "program", folder / "places.ttape"
+    subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-o", program,
+                    SOURCE / "tests" / "record" / "programs" / "p_call_sites.c"], check=True)
+    run("record", "-q", "-f", "-o", trace, "--patch", ".", "--libcalls", "--args", "--call-sites",
+        "-p", "500", "--", program)
+    numbered_one = folder / "places-numbered.ttape"
+    run("convert", trace, "-o", numbered_one, "--partition-events", "300", "--call-numbers")
+    wanted = Counter({(row["name"], row["from"]): row["calls"] for row in
+                      json.loads(run("report", "--by", "site", "--json", trace))["rows"]})
+    assert len({place for _, place in wanted}) > 8, wanted
+    for one in (trace, numbered_one):
+        rows = session.numbers("SELECT name, called_from, count(*) FROM "
+                               f"ttape_calls('{one}') WHERE NOT was_open GROUP BY ALL")
+        assert Counter({row[:2]: row[2] for row in rows}) == +wanted, (one, rows, wanted)
+    rows = session.numbers("SELECT name, target, count(*) FROM "
+                           f"ttape_values('{trace}') WHERE value_name = 'from' GROUP BY ALL")
+    known = Counter({key: count for key, count in wanted.items() if key[1] is not None})
+    assert Counter({row[:2]: row[2] for row in rows}) == +known, (rows, known)
+    rows = session.rows("SELECT value_name, target FROM "
+                        f"ttape_values('{trace}') WHERE name IN ('strdup', 'free') "
+                        "AND NOT is_return ORDER BY number, position")
+    assert [row[0] for row in rows] == ["s", "from", "ptr", "from"] and \
+        all((place is None) == (name != "from") for name, place in rows), rows
+    kinds = dict(session.numbers(f"SELECT kind, count(*) FROM ttape_sites('{trace}') "
+                                 "GROUP BY kind"))
+    assert kinds["call site"] >= len({place for _, place in known}) and \
+        "unknown" not in kinds, kinds
+
+
 def refusals(session, trace):
     for parameters, said in (("'nowhere.ttape'", "nowhere.ttape"),
                              ("'no*where.ttape'", "no file matches"),
@@ -366,6 +398,7 @@ def main():
             check(session, trace)
         parquet(session, trace, Path(folder))
         guide(session, trace, Path(folder))
+        places(session, Path(folder))
     print(f"ok: {len(vectors)} vectors, and traces of its own")
 
 

@@ -425,6 +425,32 @@ def with_pandas(tracetape, trace):
                    env={**os.environ, "PYTHONPATH": str(PACKAGE)})
 
 
+def places(tracetape, folder):
+    """Rows of where calls were made are the command's; sites have their kinds."""
+    program, trace = folder / "program", folder / "places.ttape"
+    subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-o", program,
+                    SOURCE / "tests" / "record" / "programs" / "p_call_sites.c"], check=True)
+    run("record", "-q", "-f", "-o", trace, "--patch", ".", "--libcalls", "--call-sites", "-p",
+        "500", "--", program)
+    wanted = Counter({(row["name"], row["from"] or ""): (row["calls"], row["self_ns"]) for row in
+                      json.loads(run("report", "--by", "site", "--json", trace))["rows"]})
+    with tracetape.open(trace) as opened:
+        rows = opened.report(by="site").to_lists()
+        got = dict(zip(zip(rows["name"], rows["called_from"]),
+                       zip(rows["calls"], rows["self_ns"])))
+        assert got == wanted and len(rows["name"]) == len(got) > 8, (got, wanted)
+        sites = opened.sites().to_lists()
+        words = opened.sites()._columns["kind"][3]
+        kinds = [words[kind] for kind in sites["kind"]]
+        assert {"function", "call site"} <= set(kinds) and "unknown" not in kinds, set(kinds)
+        for site, place in zip(rows["from_site"], rows["called_from"]):
+            assert (site == 2 ** 32 - 1) == (place == "") and \
+                (place == "" or kinds[site] == "call site"), (site, place)
+        part = opened.report(by="site", match="^work$").to_lists()
+        assert set(part["name"]) == {"work"} and len(part["name"]) > 3, part
+        assert "called_from" not in opened.report().to_lists()
+
+
 def main():
     sys.path.insert(0, str(PACKAGE))
     import tracetape
@@ -435,6 +461,7 @@ def main():
                       with_pandas):
             check(tracetape, trace)
         odd_names(tracetape, Path(folder))
+        places(tracetape, Path(folder))
     count = 0
     for vector in sorted((SOURCE / "spec" / "vectors").glob("*.ttape")):
         if subprocess.run([TOOL, "verify", "-q", vector], check=False,

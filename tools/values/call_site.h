@@ -7,9 +7,6 @@
 
 #include "tools/command/output.h"
 
-/* Which of the values of a site's enter says so; `count`: none does. */
-uint32_t tool_call_site_index(const ttape_reader *reader, uint32_t site, const ttape_value *values,
-                              uint32_t count);
 /* "main.c:12", "main+25", "prog+0x11a0": of a site of kind TTAPE_SITE_CALL. */
 void tool_put_call_site(struct tool_output *out, const ttape_reader *reader, uint32_t number);
 

@@ -90,7 +90,7 @@ struct tool_value_names tool_names_of_values(const ttape_reader *reader, uint32_
                                              uint32_t count)
 {
     struct tool_value_names names = tool_find_value_names(reader, site, is_exit, count);
-    uint32_t from = is_exit ? count : tool_call_site_index(reader, site, values, count);
+    uint32_t from = is_exit ? count : ttape_call_site_index(reader, site, values, count);
     bool is_own =
         names.names != NULL && from < names.count && is_word(names.names[from].name, "from");
     if (from + 1 == count && !is_own)

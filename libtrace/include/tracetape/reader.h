@@ -165,6 +165,13 @@ TTAPE_API ttape_status ttape_reader_get_stream(const ttape_reader *reader, uint3
  * length. Not escaped. */
 TTAPE_API size_t ttape_site_name(const ttape_reader *reader, uint32_t site, char *buffer,
                                  size_t size_bytes);
+/* Where a call was made, of a site that says so (TTAPE_SITE_CALL): "parse.c:12" where the line is
+ * known, else what ttape_site_name has, "parse_line+25" or "module+0x12". Written as there. */
+TTAPE_API size_t ttape_call_site_name(const ttape_reader *reader, uint32_t site, char *buffer,
+                                      size_t size_bytes);
+/* Which of the values of a site's enter says where the call was made (F-SIT-14); `count`: none. */
+TTAPE_API uint32_t ttape_call_site_index(const ttape_reader *reader, uint32_t site,
+                                         const ttape_value *values, uint32_t count);
 /* Metadata of a scope, one key at a time in file order. */
 typedef enum ttape_metadata_type {
     TTAPE_METADATA_TEXT = 0,   /* `text` */
