@@ -124,7 +124,8 @@ def check_stripped(checks, folder):
     """A program without symbols: places are its module and how far in it, as its functions are."""
     trace = folder / "stripped.ttape"
     program = setting.build(NAME, hooks=False, log=False,
-                            flags=("-O1", "-foptimize-sibling-calls", "-fno-builtin", "-s", "-fvisibility=hidden"))
+                            flags=("-O1", "-foptimize-sibling-calls", "-fno-builtin", "-s",
+                                   "-fvisibility=hidden"))
     done = setting.tracetape("record", "-f", "-o", trace, *ALL, "--", program)
     checks.equal(done.status, 0, f"stripped: {done}")
     place = re.escape(program.name) + r"\+0x[0-9a-f]+"
