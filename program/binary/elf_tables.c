@@ -113,6 +113,12 @@ bool tool_elf_table_add(struct tool_elf_table *table, const struct tool_elf_file
     return found;
 }
 
+/* How much of it is shown: a version behind it ("fopen@@GLIBC_2.2.5") is not. */
+static size_t shown_bytes(const char *name)
+{
+    return name[0] == '\0' ? 0 : 1 + strcspn(name + 1, "@");
+}
+
 /* By address; of one address the symbol to be taken comes last. */
 static int compare_symbols(const void *a, const void *b)
 {
@@ -121,7 +127,7 @@ static int compare_symbols(const void *a, const void *b)
         return one->start < two->start ? -1 : 1;
     if (one->rank != two->rank)
         return one->rank > two->rank ? -1 : 1;
-    size_t one_bytes = strlen(one->name), two_bytes = strlen(two->name);
+    size_t one_bytes = shown_bytes(one->name), two_bytes = shown_bytes(two->name);
     if (one_bytes != two_bytes)
         return one_bytes > two_bytes ? -1 : 1;
     int order = -strcmp(one->name, two->name);

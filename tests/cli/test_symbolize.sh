@@ -109,7 +109,8 @@ for compiler in gcc clang; do
     fi
 done
 
-# Aliases: global and weak before local, then the shortest, then the first by alphabet.
+# Aliases: global and weak before local, then the shortest without its version, then the first by
+# alphabet.
 cat >alias.c <<'END'
 static int local_one(void) { return 1; }
 int weak_one(void) __attribute__((weak, alias("local_one")));
@@ -123,9 +124,13 @@ __asm__(".text\n.type outside,@function\noutside: nop\ninside: nop\n.size outsid
 int (*kept[2])(void) = {local_one, local_two};
 int __three(void) { return 3; }
 int three(void) __attribute__((weak, alias("__three")));
-int main(void) { return kept[0]() + kept[1]() + __three(); }
+int four_first(void) { return 4; }
+int four64(void) __attribute__((weak, alias("four_first")));
+__asm__(".symver four_first,four@@VERSION_1");
+int main(void) { return kept[0]() + kept[1]() + __three() + four64(); }
 END
-gcc alias.c -o alias
+echo 'VERSION_1 { };' >alias.map
+gcc alias.c -o alias -rdynamic -Wl,--version-script=alias.map
 tools text "$PWD/alias" 0x555555554000 >alias.txt
 for label in inside label; do # no functions
     start=$(nm alias | sed -n "s/^0*\([0-9a-f]*\) t $label$/\1/p")
@@ -136,6 +141,7 @@ named 0 alias
 has alias.sites ' global_a '
 has alias.sites ' wk '
 has alias.sites ' three '
+has alias.sites ' four '
 lines <(grep -cE ' (weak_one|global_long|global_b|local_one|local_two|__three) ' alias.sites |
     grep -v '^0' || true) 0
 lines <(grep -E ' outside ' alias.sites) 2 # its own address, and the label inside of it

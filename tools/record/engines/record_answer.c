@@ -34,8 +34,7 @@ bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_pa
 {
     struct tool_record_asked asked = {.called = &patch->called};
     const char *path = NULL;
-    tool_grow((void **)&asked.names, &asked.capacity, 1, sizeof *asked.names);
-    asked.names[asked.count++] = tool_copy_text(finder, strlen(finder));
+    tool_record_asked_put(&asked, finder);
     for (char **loaded = patch->loaded; *loaded != NULL && path == NULL; loaded++)
         if (tool_record_asked_any(&asked, *loaded))
             path = *loaded;

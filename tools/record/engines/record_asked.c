@@ -21,16 +21,22 @@ static bool is_special(const char *name)
     return false;
 }
 
+void tool_record_asked_put(struct tool_record_asked *asked, const char *name)
+{
+    tool_grow((void **)&asked->names, &asked->capacity, asked->count + 1, sizeof *asked->names);
+    asked->names[asked->count] =
+        (struct tool_asked_name){tool_copy_text(name, strlen(name)), asked->count};
+    asked->count++;
+    asked->is_sorted = false;
+}
+
 static void add_name(void *context, const char *name, uint64_t elf_address)
 {
     struct tool_record_asked *asked = context;
     (void)elf_address;
-    if (is_special(name) ||
-        (asked->called->count != 0 && !tool_patterns_match(asked->called, name)))
-        return;
-    tool_grow((void **)&asked->names, &asked->capacity, asked->count + 1, sizeof *asked->names);
-    asked->names[asked->count++] = tool_copy_text(name, strlen(name));
-    asked->is_sorted = false;
+    if (!is_special(name) &&
+        (asked->called->count == 0 || tool_patterns_match(asked->called, name)))
+        tool_record_asked_put(asked, name);
 }
 
 void tool_record_asked_add(struct tool_record_asked *asked, const char *path)
@@ -40,17 +46,24 @@ void tool_record_asked_add(struct tool_record_asked *asked, const char *path)
 
 static int compare_names(const void *a, const void *b)
 {
-    const char *const *x = a, *const *y = b;
-    return strcmp(*x, *y);
+    const struct tool_asked_name *x = a, *y = b;
+    return strcmp(x->name, y->name);
 }
 
-static bool is_among(struct tool_record_asked *asked, const char *name)
+static int compare_name(const void *name, const void *asked)
+{
+    return strcmp(name, ((const struct tool_asked_name *)asked)->name);
+}
+
+/* NULL: nobody asks for it. */
+static const struct tool_asked_name *find_name(struct tool_record_asked *asked, const char *name)
 {
     if (!asked->is_sorted && asked->count != 0)
         qsort(asked->names, asked->count, sizeof *asked->names, compare_names);
     asked->is_sorted = true;
-    return asked->count != 0 &&
-           bsearch(&name, asked->names, asked->count, sizeof *asked->names, compare_names) != NULL;
+    return asked->count == 0
+               ? NULL
+               : bsearch(name, asked->names, asked->count, sizeof *asked->names, compare_name);
 }
 
 struct choosing {
@@ -65,7 +78,7 @@ struct choosing {
 static void choose(void *context, const char *name, uint64_t elf_address)
 {
     struct choosing *c = context;
-    if (!is_among(c->asked, name))
+    if (find_name(c->asked, name) == NULL)
         return;
     uint32_t low = 0, high = c->given == NULL ? 0 : c->given->head.function_count;
     c->count += c->given == NULL;
@@ -102,10 +115,61 @@ uint32_t tool_record_asked_choose(struct tool_record_asked *asked, const char *p
     return c.count;
 }
 
+/* By which of its names a function is asked for. */
+struct naming {
+    struct tool_record_asked *asked;
+    struct asked_function {
+        const struct tool_asked_name *name;
+        uint64_t start;
+    } * list;
+    size_t count, capacity;
+};
+
+/* What linkers know functions of C++ and Rust by has what people call them within it. */
+static bool is_mangled(const char *name)
+{
+    return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+static void take_name(void *context, const char *name, uint64_t elf_address)
+{
+    struct naming *n = context;
+    const struct tool_asked_name *found = is_mangled(name) ? NULL : find_name(n->asked, name);
+    if (found == NULL)
+        return;
+    tool_grow((void **)&n->list, &n->capacity, n->count + 1, sizeof *n->list);
+    n->list[n->count++] = (struct asked_function){found, elf_address};
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+    const struct asked_function *x = a, *y = b;
+    return x->start != y->start
+               ? (x->start > y->start) - (x->start < y->start)
+               : (x->name->place > y->name->place) - (x->name->place < y->name->place);
+}
+
+void tool_record_asked_name(struct tool_record_asked *asked, const char *path,
+                            const struct tool_patch_given *given, struct tool_record_copies *names)
+{
+    struct naming n = {.asked = asked};
+    const struct ttp_patch_head *head = &given->head;
+    const ttape_string build_id = {(const char *)head->build_id, head->build_id_bytes};
+    if (build_id.size_bytes == 0) /* another module may have functions at these places */
+        return;
+    tool_elf_exported(path, take_name, &n);
+    if (n.count != 0)
+        qsort(n.list, n.count, sizeof *n.list, compare_functions);
+    for (size_t i = 0; i < n.count; i++)
+        if (i == 0 || n.list[i - 1].start != n.list[i].start)
+            tool_record_copies_ask(names, build_id, n.list[i].start, n.list[i].name->name);
+    free(n.list);
+}
+
 void tool_record_asked_close(struct tool_record_asked *asked)
 {
     for (size_t i = 0; i < asked->count; i++)
-        free(asked->names[i]);
+        free(asked->names[i].name);
     free(asked->names);
     *asked = (struct tool_record_asked){0};
 }

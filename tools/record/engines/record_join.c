@@ -192,6 +192,7 @@ static void choose_called(struct tool_record_join *join, struct tool_record_join
     size_t size = 0;
     module->count = tool_record_asked_choose(asked, module->path, &module->given,
                                              (uint64_t *)(module->chosen + 1), take_called, &c);
+    tool_record_asked_name(asked, module->path, &module->given, &patch->copies);
     struct ttp_values_head *values = tool_called_values_make(&c.values, &size);
     add_values(join, module, values, size);
     if (c.values.left_floats)
@@ -469,6 +470,7 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
     if (path == NULL)
         return TOOL_CANNOT;
     tool_record_values_open(&patch->values);
+    tool_record_copies_open(&patch->copies);
     choose_modules(patch, path);
     patch->loaded = find_loaded(pid, path);
     tool_debug_files_apply(patch->debug, &symbols);

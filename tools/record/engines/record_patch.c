@@ -358,8 +358,7 @@ void tool_record_patch_close(struct tool_record_patch *patch)
     tool_patterns_close(&patch->called);
     tool_record_marks_close(&patch->marks);
     tool_symbols_close(patch->symbols);
-    if (tool_record_patch_is_given(patch))
-        tool_record_copies_close(&patch->copies);
+    tool_record_copies_close(&patch->copies);
     tool_record_values_close(&patch->values);
     if (patch->own != NULL)
         tool_record_modules_free(patch->own);

@@ -22,7 +22,7 @@ static uint32_t list_functions(const struct tool_record_patch *patch,
 {
     uint32_t count = 0, kept = 0;
     for (size_t i = 0; i < asked->count && count < TTP_SAID_FUNCTIONS_MAX; i++)
-        count += tool_called_values_said(&patch->values, asked->names[i], &functions[count]);
+        count += tool_called_values_said(&patch->values, asked->names[i].name, &functions[count]);
     qsort(functions, count, sizeof *functions, compare_functions);
     for (uint32_t i = 0; i < count; i++)
         if (kept == 0 || strcmp(functions[kept - 1].name, functions[i].name) != 0)

@@ -10,14 +10,14 @@
 
 struct tool_record_copy {
     struct tool_record_place place;
-    size_t number; /* in the order in which they came */
-    char *name, *file;
+    size_t number;     /* in the order in which they came */
+    char *name, *file; /* file: NULL of what is asked for */
     uint32_t line;
 };
 
 void tool_record_copies_open(struct tool_record_copies *copies)
 {
-    *copies = (struct tool_record_copies){.is_sorted = true};
+    *copies = (struct tool_record_copies){.is_open = true, .is_sorted = true};
     (void)pthread_mutex_init(&copies->lock, NULL);
 }
 
@@ -26,6 +26,16 @@ static int compare_copies(const void *a, const void *b)
     const struct tool_record_copy *one = a, *other = b;
     int order = tool_record_place_compare(a, b);
     return order != 0 ? order : (one->number > other->number) - (one->number < other->number);
+}
+
+static void add(struct tool_record_copies *copies, struct tool_record_copy added)
+{
+    (void)pthread_mutex_lock(&copies->lock);
+    added.number = copies->count;
+    tool_grow((void **)&copies->items, &copies->capacity, copies->count + 1, sizeof added);
+    copies->items[copies->count++] = added;
+    copies->is_sorted = false;
+    (void)pthread_mutex_unlock(&copies->lock);
 }
 
 void tool_record_copies_add(struct tool_record_copies *copies, ttape_string build_id,
@@ -37,12 +47,14 @@ void tool_record_copies_add(struct tool_record_copies *copies, ttape_string buil
         tool_out_of_memory();
     added.file = tool_copy_text(file.data, file.size_bytes);
     added.line = line;
-    (void)pthread_mutex_lock(&copies->lock);
-    added.number = copies->count;
-    tool_grow((void **)&copies->items, &copies->capacity, copies->count + 1, sizeof added);
-    copies->items[copies->count++] = added;
-    copies->is_sorted = false;
-    (void)pthread_mutex_unlock(&copies->lock);
+    add(copies, added);
+}
+
+void tool_record_copies_ask(struct tool_record_copies *copies, ttape_string build_id,
+                            uint64_t elf_address, const char *name)
+{
+    add(copies, (struct tool_record_copy){.place = tool_record_place_of(build_id, elf_address),
+                                          .name = tool_copy_text(name, strlen(name))});
 }
 
 bool tool_record_copies_find(struct tool_record_copies *copies, ttape_string build_id,
@@ -61,7 +73,7 @@ bool tool_record_copies_find(struct tool_record_copies *copies, ttape_string bui
         found--;
     if (found != NULL) {
         site->symbol = (ttape_string){found->name, strlen(found->name)};
-        site->file = (ttape_string){found->file, strlen(found->file)};
+        site->file = (ttape_string){found->file, found->file == NULL ? 0 : strlen(found->file)};
         site->line = found->line;
     }
     (void)pthread_mutex_unlock(&copies->lock);
@@ -70,6 +82,8 @@ bool tool_record_copies_find(struct tool_record_copies *copies, ttape_string bui
 
 void tool_record_copies_close(struct tool_record_copies *copies)
 {
+    if (!copies->is_open)
+        return;
     for (size_t i = 0; i < copies->count; i++) {
         free(copies->items[i].name);
         free(copies->items[i].file);

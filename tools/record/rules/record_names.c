@@ -208,6 +208,7 @@ static void name_target(struct tool_record_names *names, ttape_site *site,
 void tool_record_name(struct tool_record_names *names, ttape_site *site, const ttape_module *module)
 {
     struct tool_symbol found;
+    ttape_string asked = {"", 0};
     struct tool_symbols_query query = {.entry = site->kind == TTAPE_SITE_FUNCTION};
     if (module == NULL)
         return;
@@ -218,8 +219,11 @@ void tool_record_name(struct tool_record_names *names, ttape_site *site, const t
     struct tool_symbols_module *opened = open_module(names, module);
     bool has_query = to_query(opened, module, site->address, &query);
     if (has_query && query.entry != 0 && names->copies != NULL &&
-        tool_record_copies_find(names->copies, module->build_id, query.elf_address, site))
-        return;
+        tool_record_copies_find(names->copies, module->build_id, query.elf_address, site)) {
+        if (site->file.data != NULL)
+            return;
+        asked = site->symbol;
+    }
     bool is_known =
         has_query &&
         ((query.entry != 0 && find_expected(names, opened, query.elf_address, &found)) ||
@@ -228,7 +232,7 @@ void tool_record_name(struct tool_record_names *names, ttape_site *site, const t
         warn(names, opened, site, module);
     if (!is_known)
         return;
-    site->symbol = found.name;
+    site->symbol = asked.size_bytes != 0 ? asked : found.name;
     site->file = found.file;
     site->line = found.line;
 }

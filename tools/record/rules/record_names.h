@@ -17,7 +17,7 @@ struct tool_expected; /* a name that was looked up before it was asked for */
 
 struct tool_record_names {
     struct tool_symbols *symbols;      /* NULL: sites stay without names */
-    struct tool_record_copies *copies; /* of inlined functions that are patched; NULL: none */
+    struct tool_record_copies *copies; /* names of what was chosen; NULL: none */
     struct tool_expected *expected;
     size_t expected_count, expected_capacity;
     size_t next;             /* the first that was not asked for yet */

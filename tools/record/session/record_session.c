@@ -165,6 +165,7 @@ static int choose_joined(struct tool_record_session *session, ttape_recording_op
     if (!tool_record_calls_open(&session->calls, o))
         return fail_plans(session);
     int status = tool_record_join_open(&session->join, &session->patch, session->attach);
+    session->rules.names.copies = &session->patch.copies;
     if (status == TOOL_OK && !session->quiet)
         tool_record_join_say_values(&session->join);
     return status;
