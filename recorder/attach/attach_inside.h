@@ -74,10 +74,8 @@ struct ttp_look_texts {
 /* NULL: nothing speaks against it; else why not, in words. */
 const char *ttp_look_refuse(const struct ttp_look_texts *texts);
 ttape_status ttp_look(uint32_t pid, ttape_error *err);
-/* No filter of system calls has come. */
-bool ttp_look_may_call(uint32_t pid);
-/* The same, by what is open as /proc/PID/status. */
-bool ttp_look_may_call_now(int status);
+/* No filter of system calls has come, by what is open as /proc/PID/status. */
+bool ttp_look_may_call(int status);
 /* The text of a file of /proc/PID, to be freed; NULL: it cannot be read. */
 char *ttp_look_read(uint32_t pid, const char *name);
 /* A number of such a text, in that base; `missing` where there is none. */

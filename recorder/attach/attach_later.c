@@ -147,7 +147,7 @@ static const char *map_later(struct ttp_attach *a, struct ttp_stop *stop)
 {
     if (!ttp_segment_is_there(&a->segment, stop->memory))
         return "it has executed another program";
-    if (!ttp_look_may_call_now(stop->status))
+    if (!ttp_look_may_call(stop->status))
         return "it is under a filter of system calls by now";
     if (!ttp_call_places_find(&a->places, &a->maps, stop->memory))
         return "its code has no place from which a system call can be made";

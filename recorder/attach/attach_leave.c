@@ -462,7 +462,6 @@ static void look_ahead(struct leaving *l)
     if (memory < 0)
         return;
     if (!l->said->is_back) {
-        l->may_call = ttp_look_may_call(l->said->pid);
         (void)know_changes(l, memory);
     } else if (look_at_maps(l, memory)) {
         (void)ttp_call_places_find(&l->places, &l->maps, memory);
@@ -481,8 +480,7 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
     *is_again = false;
     look_ahead(l);
     TTP_TRY(ttp_stop_all(&stop, l->said->pid, &l->said->stood, err));
-    if (was_back)
-        l->may_call = ttp_look_may_call_now(stop.status);
+    l->may_call = ttp_look_may_call(stop.status);
     bool is_known = was_back ? go_away(&stop, l) : put_back(&stop, l);
     bool is_other = !is_known && !ttp_segment_is_there(l->segment, stop.memory);
     if (is_other)

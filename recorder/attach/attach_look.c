@@ -153,18 +153,10 @@ ttape_status ttp_look(uint32_t pid, ttape_error *err)
     return why == NULL ? TTAPE_OK : ttp_attach_refuse(err, pid, "%s", why);
 }
 
-bool ttp_look_may_call_now(int status)
+bool ttp_look_may_call(int status)
 {
     char text[TEXT_BYTES];
     ssize_t size = pread(status, text, sizeof text - 1, 0);
     text[size < 0 ? 0 : size] = '\0';
     return ttp_look_number(text, "Seccomp:", 10, 1) == 0;
-}
-
-bool ttp_look_may_call(uint32_t pid)
-{
-    char *status = ttp_look_read(pid, "status");
-    bool is_free = status != NULL && ttp_look_number(status, "Seccomp:", 10, 1) == 0;
-    free(status);
-    return is_free;
 }

@@ -395,7 +395,7 @@ static void make_ready(struct ttp_stop *stop, uint32_t pid)
     go_near(stop);
     if (stop->folder != NULL) /* what is read in a stop is at hand then */
         (void)readdir(stop->folder);
-    (void)ttp_look_may_call_now(stop->status);
+    (void)ttp_look_may_call(stop->status);
 }
 
 static const char *stop_once(struct ttp_stop *stop, uint32_t pid, struct ttp_stood *stood)
