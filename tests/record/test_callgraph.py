@@ -168,6 +168,11 @@ def check_values(label, paths):
     for value, stack in right.items():
         found = [">".join(one["functions"]) for one in answers[value]["stacks"]]
         leaves = [one["no_reentry"] for one in answers[value]["stacks"]]
+        names = stack.split(">")
+        again = [at for at in range(1, len(names)) if names[at] in ("back", "compare")]
+        back = [one["reentry"] for one in answers[value]["stacks"]]
+        if back != [again[0] if again else None]:
+            note(label, f"{stack}: called back: {back}")
         if leaves != [stack.split(">")[-1] in ("main", "B")]:  # these call through pointers
             note(label, f"{stack}: no re-entry {leaves}")
         if found != [stack] or answers[value]["certainty"] != "likely":

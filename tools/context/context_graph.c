@@ -22,6 +22,19 @@ struct looking {
     size_t capacity;
 };
 
+/* Functions whose addresses were given to code that is in no file: that was between, unseen. */
+static uint32_t find_reentry(const struct tool_edges *edges, const struct tool_search_found *stack)
+{
+    for (uint32_t i = 1; i < stack->depth; i++) {
+        const struct tool_edge *edge =
+            tool_edges_find(edges, stack->functions[i - 1], stack->functions[i]);
+        uint32_t kinds = edge != NULL ? edge->kinds : 0;
+        if ((kinds & TOOL_EDGE_OUTSIDE) != 0 && (kinds & TOOL_EDGE_SURE) == 0)
+            return i;
+    }
+    return 0;
+}
+
 static void take_stack(void *context, const struct tool_search_found *stack)
 {
     struct looking *looking = context;
@@ -38,6 +51,7 @@ static void take_stack(void *context, const struct tool_search_found *stack)
     answer->is_searched = true;
     answer->may_leave =
         stack->depth != 0 && functions[stack->functions[stack->depth - 1]].makes_pointer_calls;
+    answer->reentry = find_reentry(looking->edges, stack);
     answer->is_xor = looking->is_xor;
     if (answer->cost == 0 || stack->cost < answer->cost) {
         answer->news = stack->news;

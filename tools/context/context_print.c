@@ -67,6 +67,11 @@ static void print_answer(const struct tool_context_answer *answer, struct tool_o
     tool_output_text(out, "\n");
     tool_context_put_stack(answer, "    ", "\n", out);
     tool_output_text(out, answer->depth != 0 ? "\n" : "");
+    if (answer->reentry != 0)
+        tool_output_printf(out,
+                           "    RE-ENTRY: %s is called back by what has no hooks; that was given "
+                           "its address, and is in no value\n",
+                           name_of(answer, answer->reentry));
     if (answer->may_leave)
         tool_output_printf(out,
                            "    NO RE-ENTRY: %s calls through pointers; what has no hooks there is "
@@ -135,6 +140,7 @@ static void json_answer(struct tool_json *json, const struct tool_context_answer
     tool_json_bool(json, "in_recording", answer->is_in_recording);
     tool_json_bool(json, "searched", answer->is_searched);
     tool_json_bool(json, "no_reentry", answer->may_leave);
+    tool_json_number_if(json, "reentry", answer->reentry != 0, answer->reentry);
     if (answer->is_in_recording) {
         tool_json_number(json, "entered", answer->entered);
         tool_json_text(json, "first_call",

@@ -35,6 +35,7 @@ struct tool_context_answer {
     uint32_t news, unknown; /* its calls that no trace shows; of these, that no graph has */
     uint32_t cost;
     bool may_leave;     /* its last function calls through pointers, to what may have no hooks */
+    uint32_t reentry;   /* its first function that only code of no file calls back; 0: none */
     bool is_xor;        /* an even number of equal calls is none in its value; */
     bool is_any_times;  /* nothing says how often a recursion turned but that */
     uint64_t *shortest; /* of such a one: tool_context_shortest */
