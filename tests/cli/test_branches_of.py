@@ -195,6 +195,16 @@ def check_impossible(program):
     done = context("--binary", program, "--branches-of", "path", "--operation", "counts", again)
     if "no way through path runs these blocks so often" not in done.stdout:
         problems.append(f"impossible counts: {done}")
+    # beside a jump by a table, which may lead anywhere, but ran once
+    value, seen = value_of(program, "counts", 2)
+    counts, blocks = value.split("/")
+    for at in range(0, 2 * len(own_blocks(program, "choose", seen)), 2):
+        many = f"{counts[:at]}04{counts[at + 2:]}/{int(blocks) + 3}"
+        if counts[at:at + 2] != "01":
+            continue
+        status, answer = decode(program, "choose", "counts", many)
+        if status != 1 or answer["certainty"] != "not found" or not answer["is_impossible"]:
+            problems.append(f"impossible beside a table: {status} {answer}")
     value, _ = value_of(program, "primes", 1, 1, 3)
     done = context("--binary", program, "--branches-of", "path", "--operation", "primes", value)
     number = int(value.split("/")[0], 16)

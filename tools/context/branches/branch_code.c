@@ -298,7 +298,7 @@ static void list_blocks(struct reading *r)
         if (r->pieces[i].event != TELLS)
             continue;
         uint32_t id = r->pieces[i].end - 1;
-        into->blocks[count] = (struct tool_branch_block){id, TOOL_BRANCH_NO_NUMBER, NULL};
+        into->blocks[count] = (struct tool_branch_block){.id = id, .number = TOOL_BRANCH_NO_NUMBER};
         queries[count].elf_address = r->pieces[i].end; /* the call has the line before it */
         ids[count] = id;
         r->pieces[i].block = count++;
@@ -320,6 +320,7 @@ struct spread {
     uint32_t *work; /* pieces and depths to look at */
     size_t work_count;
     uint32_t turn;
+    bool is_unsure; /* a jump through a register was met */
 };
 
 static void spread_to(struct spread *s, uint32_t piece, uint32_t depth)
@@ -337,6 +338,7 @@ static void spread_behind(struct spread *s, const struct piece *piece, uint32_t 
 {
     spread_to(s, piece->next[0], depth);
     spread_to(s, piece->next[1], depth);
+    s->is_unsure |= piece->has_any_next;
     for (size_t i = 0; piece->has_any_next && i < s->reading->any_count; i++)
         spread_to(s, s->reading->any[i], depth);
 }
@@ -384,13 +386,16 @@ static bool connect(struct reading *r)
     spread_to(&s, start, 0);
     bool is_done = empty_work(&s);
     graph->start_count = (uint32_t)r->edge_count;
+    r->into->starts_unsure = s.is_unsure;
     for (size_t i = 0; i < r->piece_count && is_done; i++) {
         if (r->pieces[i].event != TELLS)
             continue;
         first[r->pieces[i].block] = (uint32_t)r->edge_count - graph->start_count;
         s.turn++;
+        s.is_unsure = false;
         spread_behind(&s, &r->pieces[i], 1);
         is_done = empty_work(&s);
+        r->into->blocks[r->pieces[i].block].is_unsure = s.is_unsure;
     }
     first[graph->count] = (uint32_t)r->edge_count - graph->start_count;
     free(s.seen);

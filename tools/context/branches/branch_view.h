@@ -17,13 +17,15 @@ struct tool_branch_block {
     uint32_t id;     /* of the callback's call, the last byte's address */
     uint32_t number; /* in the function, or TOOL_BRANCH_NO_NUMBER */
     char *place;     /* file and line, escaped; NULL: not known */
+    bool is_unsure;  /* a jump behind it may lead anywhere in the function */
 };
 
 struct tool_branch_function {
     char *name; /* escaped */
     struct tool_branch_block *blocks;
     struct tool_branch_graph graph; /* its ids and lists are of this function's memory */
-    bool has_unsure;                /* jumps that may lead anywhere in it */
+    bool has_unsure;                /* jumps that may lead anywhere in it; */
+    bool starts_unsure;             /* one before the first block */
     bool moves_stack;               /* behind an alloca, blocks are not counted */
 };
 
