@@ -196,9 +196,9 @@ def check_impossible(program):
     if "no way through path runs these blocks so often" not in done.stdout:
         problems.append(f"impossible counts: {done}")
     # beside a jump by a table, which may lead anywhere, but ran once
-    value, seen = value_of(program, "counts", 2)
+    value, _ = value_of(program, "counts", 2)
     counts, blocks = value.split("/")
-    for at in range(0, 2 * len(own_blocks(program, "choose", seen)), 2):
+    for at in range(0, len(counts), 2):
         many = f"{counts[:at]}04{counts[at + 2:]}/{int(blocks) + 3}"
         if counts[at:at + 2] != "01":
             continue
