@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What recording itself cost: said by record, where it is 1 % or more, and by info; rows of report
+# What recording itself cost: said by record, where it is 10 % or more, and by info; rows of report
 # that are mostly hooks are marked. Traces of others tell nothing of it.
 . "${TTAPE_SRC:?}/tests/cli/common.sh"
 . "${TTAPE_SRC:?}/tests/cli/record_programs.sh"
@@ -13,7 +13,7 @@ __attribute__((noinline)) void busy(void) {
     struct timespec from, now;
     clock_gettime(CLOCK_MONOTONIC, &from);
     do clock_gettime(CLOCK_MONOTONIC, &now);
-    while ((now.tv_sec - from.tv_sec) * 1000000000l + now.tv_nsec - from.tv_nsec < 20000000);
+    while ((now.tv_sec - from.tv_sec) * 1000000000l + now.tv_nsec - from.tv_nsec < 2000000);
 }
 int main(int n, char **v) {
     for (int i = 0; i < atoi(v[1]); i++) sink = tiny(sink);
@@ -45,7 +45,13 @@ END
 if grep -q '"hook_ns": *null' info.json; then
     echo 'left out: the words (no call was short enough to know)'
 else
-    has said '^tracetape: recording itself took at least [0-9]+ ns an event: .* in functions$'
+    # on a busy machine functions may take so long that it is little of their time
+    much=$(python3 -c 'import json; print(json.load(open("info.json"))["hook_share"] >= 0.1)')
+    if [ "$much" = True ]; then
+        has said '^tracetape: recording itself took at least [0-9]+ ns an event: .* in functions$'
+    elif grep -q 'recording itself' said; then
+        fail 'a cost of less than a tenth is said'
+    fi
     status 0 "$T" info run.ttape
     has out '^recording   at least [0-9]+ ns an event: .* of the time in functions$'
     status 0 "$T" record --no-patch -q -o run.ttape ./prog 200000
@@ -53,7 +59,7 @@ else
     status 0 "$T" record -o few.ttape ./prog 20
     if grep -q 'recording itself' err; then # on a busy machine twenty calls may take so long
         status 0 "$T" info few.ttape --json
-        python3 -c 'import json; assert json.load(open("out"))["hook_share"] >= 0.01' ||
+        python3 -c 'import json; assert json.load(open("out"))["hook_share"] >= 0.1' ||
             fail 'a cost of 0.0 % is said'
     fi
     status 0 "$T" report run.ttape

@@ -18,7 +18,7 @@
 
 #define STATUS_SIGNALED 128
 #define WAIT_SAID_NS    10000000u /* that programs waited is worth a line */
-#define COST_SHARE_SAID 0.01      /* of the time in functions; info says any */
+#define COST_SHARE_SAID 0.1       /* of the time in functions: info has less, too */
 
 int tool_record_exit(int exit_code, int signal_number)
 {

@@ -167,16 +167,20 @@ static void list_reasons(struct judged *judged, char *text, size_t room)
                        judged->left_count - judged->left_named);
 }
 
-/* "libz.so.1: 1 ...: f", or "libc.so.6: 20 of those that it calls"; "": nothing is known. */
-static void put_library(struct tool_record_patch *patch, const char *path, uint64_t left,
-                        char text[LIBRARY_BYTES])
+/* "libz.so.1: 1 ...: f", or "libc.so.6: 20 of those that it calls (g, h)"; "": nothing is known. */
+static void put_library(struct tool_record_patch *patch, const char *path,
+                        const ttape_patch_counts *counts, char text[LIBRARY_BYTES])
 {
     struct judged judged;
     int used = snprintf(text, LIBRARY_BYTES, "%.64s: ", ttp_base_name(path));
     size_t start = used < 0 ? 0 : (size_t)used;
+    const char *names = counts->left_names;
+    uint64_t left = counts->functions_left / (counts->times != 0 ? counts->times : 1);
     if (!tool_record_patch_covers(patch, path))
-        (void)snprintf(text + start, LIBRARY_BYTES - start, "%" PRIu64 " of those that it calls",
-                       left);
+        (void)snprintf(text + start, LIBRARY_BYTES - start,
+                       "%" PRIu64 " of those that it calls%s%.*s%s", left,
+                       names != NULL ? " (" : "", (int)CALLED_BYTES, names != NULL ? names : "",
+                       names != NULL ? ")" : "");
     else if (judge_module(patch, path, &judged) == NULL)
         list_reasons(&judged, text + start, LIBRARY_BYTES - start);
     else
@@ -198,8 +202,7 @@ static void list_libraries(struct tool_record_patch *patch, const ttape_recordin
         bool is_command = patch->image != NULL && strcmp(path, patch->image) == 0;
         if (counts.functions_left == 0 || is_command)
             continue;
-        put_library(patch, path, counts.functions_left / (counts.times != 0 ? counts.times : 1),
-                    library);
+        put_library(patch, path, &counts, library);
         if (library[0] == '\0' || used + strlen(library) + MORE_BYTES >= room)
             more++;
         else
@@ -265,23 +268,6 @@ static void say_none_by_itself(struct tool_record_patch *patch, const ttape_patc
                  counts->functions != 0 ? "; those of libraries that it calls were" : "", hint);
 }
 
-/* " (not f, g and 2 more: --patch . --plan says why)"; "": all could be. */
-static void put_left(struct tool_record_patch *patch, char *text, size_t room)
-{
-    struct judged judged;
-    char more[32] = "";
-    text[0] = '\0';
-    if (patch->only_patchable >= patch->only_functions || judge_command(patch, &judged) != NULL ||
-        judged.left_count == 0)
-        return;
-    if (judged.left_named == 0)
-        (void)snprintf(judged.left, sizeof judged.left, "%" PRIu64, judged.left_count);
-    else if (judged.left_named < judged.left_count)
-        (void)snprintf(more, sizeof more, " and %" PRIu64 " more",
-                       judged.left_count - judged.left_named);
-    (void)snprintf(text, room, " (not %s%s: --patch . --plan says why)", judged.left, more);
-}
-
 /* Functions of libraries that it calls, and ` (names of some)`. */
 static uint64_t count_called_left(const struct tool_record_patch *patch,
                                   const ttape_recording *recording, char names[CALLED_BYTES])
@@ -333,16 +319,14 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
     const char *name = tool_record_patch_called(patch, patch->only);
     const char *hint = language_hint(patch->only, name);
     list_own(patch, recording, own);
-    char left[SAID_BYTES + 80], exits[64] = "", called[CALLED_BYTES + 48] = "";
-    char names[CALLED_BYTES];
+    char exits[64] = "", called[48] = "", names[CALLED_BYTES];
     uint64_t left_count = count_called_left(patch, recording, names);
     if (patch->only_exits_left != 0)
         (void)snprintf(exits, sizeof exits, "; %" PRIu32 " exits of its own are not seen",
                        patch->only_exits_left);
     if (left_count != 0)
-        (void)snprintf(called, sizeof called, ", but for %" PRIu64 " that cannot be%s", left_count,
-                       names);
-    put_left(patch, left, sizeof left);
+        (void)snprintf(called, sizeof called, ", but for %" PRIu64, left_count);
+    bool is_all = patch->only_patchable == patch->only_functions && left_count == 0;
     if (patch->only_patchable == 0 || counts->functions == 0)
         say_none_by_itself(patch, counts, name, hint);
     else if (patch->by_name)
@@ -351,9 +335,10 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
                      name, own, own[0] != '\0' ? "they call" : "it calls", called, hint);
     else
         tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
-                     " functions were patched%s%s, and those of libraries that %s%s%s%s",
-                     name, patch->only_patchable, patch->only_functions, left, own,
-                     own[0] != '\0' ? "they call" : "it calls", called, exits, hint);
+                     " functions were patched%s, and those of libraries that %s%s%s%s%s",
+                     name, patch->only_patchable, patch->only_functions, own,
+                     own[0] != '\0' ? "they call" : "it calls", called,
+                     is_all ? "" : " (which not: tracetape info)", exits, hint);
 }
 
 /* What a command with hooks has patched beside its own functions. */
