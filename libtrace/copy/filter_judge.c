@@ -107,15 +107,17 @@ static bool find_constant(void *context, uint32_t site, bool is_exit, uint32_t p
 }
 
 /* Where a call was made: by the line, and by the function that has it, or the module. */
-static bool find_place(struct ttp_judge *judge, uint32_t number, const ttape_site *place,
-                       uint32_t form, ttape_string *name)
+static bool name_call_site(struct ttp_judge *judge, uint32_t number, const ttape_site *place,
+                           uint32_t form, ttape_string *name)
 {
     size_t size;
     if (form > 1 || (form == 1 && (place->file.size_bytes == 0 || place->line == 0)))
         return false;
-    size = form == 1 ? ttape_call_site_name(judge->reader, number, judge->place, TTP_PLACE_BYTES)
-                     : ttape_site_name(judge->reader, number, judge->place, TTP_PLACE_BYTES);
-    *name = (ttape_string){judge->place, size < TTP_PLACE_BYTES ? size : TTP_PLACE_BYTES - 1};
+    size = form == 1
+               ? ttape_call_site_name(judge->reader, number, judge->call_site, TTP_CALL_SITE_BYTES)
+               : ttape_site_name(judge->reader, number, judge->call_site, TTP_CALL_SITE_BYTES);
+    *name = (ttape_string){judge->call_site,
+                           size < TTP_CALL_SITE_BYTES ? size : TTP_CALL_SITE_BYTES - 1};
     return true;
 }
 
@@ -128,7 +130,7 @@ static bool find_target(void *context, uint32_t site, uint64_t number, uint32_t 
     if (ttape_reader_get_site(judge->reader, found, &target) != TTAPE_OK)
         return false;
     if (target.kind == TTAPE_SITE_CALL)
-        return find_place(judge, found, &target, form, name);
+        return name_call_site(judge, found, &target, form, name);
     *name = target.symbol;
     return form == 0;
 }

@@ -15,7 +15,7 @@
 #define TTP_CALL_NOT_BELOW 4u /* it, and what it calls, is not */
 #define TTP_CALL_LEADS     8u /* it is one that `to` names, or leads there */
 
-#define TTP_PLACE_BYTES 1024u /* "file.c:12": a name that is longer is cut */
+#define TTP_CALL_SITE_BYTES 1024u /* "file.c:12": a name that is longer is cut */
 
 /* What holds in a call, and what it calls. */
 struct ttp_limits {
@@ -37,7 +37,7 @@ struct ttp_judge {
     uint64_t limiting;        /* rules with a limit of their own, from a call on */
     bool looks_ahead;         /* something goes by what comes later */
     ttape_filtered counts;
-    char place[TTP_PLACE_BYTES]; /* where a call was made, in words */
+    char call_site[TTP_CALL_SITE_BYTES]; /* where a call was made, in words */
 };
 
 ttape_status ttp_judge_open(struct ttp_judge *judge, ttape_reader *reader,
