@@ -110,6 +110,7 @@ enum ttp_message {
 
 /* Beside the types of the file: a pointer, where the call was made, less 1 (recording.md, 9). */
 #define TTP_VALUE_CALL_SITE 8u
+#define TTP_VALUE_HOOK_SITE 9u /* the same, by a hook: not of all functions it is asked for */
 
 #define TTP_PATH_CUT         1u /* flags of a PATH: frames further out are not known, */
 #define TTP_PATH_APPLICATION 2u /* others than the application's are left out */

@@ -283,7 +283,8 @@ uint32_t ttp_decode_values(struct ttp_encode *e, const uint8_t *at, const uint8_
         ttape_value value = {.type = *at++};
         bool has_bytes = value.type == TTAPE_VALUE_BYTES || value.type == TTAPE_VALUE_STRING;
         bool is_known =
-            value.type <= TTAPE_VALUE_NULL || value.type == (ttape_value_type)TTP_VALUE_CALL_SITE;
+            value.type <= TTAPE_VALUE_NULL || ((uint32_t)value.type >= TTP_VALUE_CALL_SITE &&
+                                               (uint32_t)value.type <= TTP_VALUE_HOOK_SITE);
         if (!is_known || end - at < (has_bytes ? 4 : 8))
             break;
         if (has_bytes) {
@@ -422,8 +423,11 @@ static ttape_status message(struct decoding *d, uint64_t record)
     uint64_t last_ns = d->thread->last_ns, payload = ttp_record_payload(record);
     uint64_t ns = time_of(d, ttp_record_time(record));
     uint32_t kind = (uint32_t)(payload >> 24 & 0xFF), size = (uint32_t)(payload & 0xFFFFFF);
+    uint64_t before = d->at > 0 ? d->slot->records[d->at - 1] : d->thread->last_record;
     if (!gather(d, size, bytes))
         return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
+    if (kind == TTP_MESSAGE_VALUES && ttp_values_unasked(d->e, d->thread, before, bytes, size))
+        return TTAPE_OK;
     if (kind == TTP_MESSAGE_LEAF)
         return put_leaf(d, ns, bytes, size);
     if (kind == TTP_MESSAGE_VALUES)
@@ -585,6 +589,8 @@ ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, 
     }
     e->decoded_slot = NULL;
     d.thread->epoch = d.epoch;
+    if (slot->head.count > 0)
+        d.thread->last_record = slot->records[slot->head.count - 1];
     d.thread->sequence = slot->block.sequence;
     d.thread->consumed = slot->head.first + slot->head.count;
     TTP_TRY(ttp_thread_touch(e, d.thread, err));

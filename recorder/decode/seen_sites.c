@@ -88,6 +88,8 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
         seen->select = rules->select(rules->context, site, module);
     if (!is_call && e->options.is_checkpoint != NULL)
         seen->is_checkpoint = e->options.is_checkpoint(rules->context, site, module);
+    if (!is_call && e->options.has_call_site != NULL)
+        seen->has_call_site = e->options.has_call_site(rules->context, site, module);
     return TTAPE_OK;
 }
 
@@ -141,6 +143,7 @@ static void share_choice(struct ttp_site_seen *seen, const struct ttp_site_seen 
     seen->first_condition = first->first_condition;
     seen->condition_count = first->condition_count;
     seen->is_checkpoint = first->is_checkpoint;
+    seen->has_call_site = first->has_call_site;
 }
 
 static uint64_t path_key(const struct ttp_site_seen *seen)
@@ -352,13 +355,28 @@ static ttape_status name_target(struct ttp_encode *e, struct ttp_thread *thread,
     return is_asked ? TTAPE_OK : define_one(e, thread, index, err);
 }
 
+static bool is_place(uint32_t type)
+{
+    return type == TTP_VALUE_CALL_SITE || type == TTP_VALUE_HOOK_SITE;
+}
+
+bool ttp_values_unasked(const struct ttp_encode *e, const struct ttp_thread *thread,
+                        uint64_t record, const uint8_t *bytes, uint32_t size)
+{
+    if (e->options.has_call_site == NULL || size == 0 || bytes[0] != TTP_VALUE_HOOK_SITE ||
+        ttp_record_tag(record) != TTP_TAG_ENTER)
+        return false;
+    uint32_t index = ttp_map_find(&layout_now(e, thread)->by_address, ttp_record_address(record));
+    return index != TTAPE_NONE && !seen_at(e, thread, index)->has_call_site;
+}
+
 /* Only values with names have targets: system calls show their own as the kernel takes them. */
 ttape_status ttp_values_name(struct ttp_encode *e, struct ttp_thread *thread, ttape_value *values,
                              uint32_t count, bool names_pointers, ttape_error *err)
 {
     bool has_names = names_pointers && e->options.name_values != NULL;
     for (uint32_t i = 0; i < count; i++) {
-        bool is_call = values[i].type == (ttape_value_type)TTP_VALUE_CALL_SITE;
+        bool is_call = is_place((uint32_t)values[i].type);
         values[i].type = is_call ? TTAPE_VALUE_POINTER : values[i].type;
         if (values[i].number != 0 &&
             (is_call || (has_names && values[i].type == TTAPE_VALUE_POINTER)))

@@ -89,7 +89,7 @@ static inline const struct ttp_call_values *ttp_hook_site(struct ttp_call_values
 {
     if (ttp_arena.head.hook_sites == 0 || call_site == 0)
         return NULL;
-    values->type = TTP_VALUE_CALL_SITE;
+    values->type = TTP_VALUE_HOOK_SITE;
     values->count = 1;
     values->has_types = false;
     values->numbers[0] = call_site - 1;

@@ -162,7 +162,7 @@ struct ttp_site_seen {
     uint32_t first_condition, condition_count; /* of e->judging.conditions; none: no call differs */
     uint64_t rules;                            /* of the filter that has them, as bits */
     uint64_t calls, culled, short_calls;       /* for culling */
-    bool has_callees, is_culled, is_checkpoint;
+    bool has_callees, is_culled, is_checkpoint, has_call_site;
     bool has_path;        /* the program told it ... */
     bool is_cut;          /* ... and that there are more frames further out ... */
     uint32_t first_frame; /* ... and layout->frames, innermost first */
@@ -202,7 +202,7 @@ struct ttp_thread {
     uint32_t image;
     uint32_t tid;
     uint32_t stream; /* id in its output, or TTAPE_NONE */
-    uint64_t started, last_ns, epoch, jump_ns;
+    uint64_t started, last_ns, epoch, jump_ns, last_record;
     uint64_t culled;              /* events left out since the last gap that says so */
     bool is_touched, has_signals; /* since the last checkpoint; handlers have run */
     bool has_hole;   /* of a recovery: what it could not read comes before the next record */

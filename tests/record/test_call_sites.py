@@ -151,6 +151,15 @@ def check_hooks(checks, folder, expected):
         record(checks, trace, program, "--libcalls", "--call-sites", "-p", "500", *options)
         check_calls(checks, trace, expected, f"hooks, {options}")
     check_sums(checks, trace)
+    for options in (("--min-time", "1ns"), ("-p", "500")):  # calls that wait for a filter, and none
+        record(checks, trace, program, "--call-sites=^(dee|rounds$)", *options)
+        check_calls(checks, trace, {key: count for key, count in expected.items()
+                                    if key[0] in ("deep", "rounds")}, f"some hooks, {options}")
+        checks.equal({row["name"] for row in report(trace, "--by", "site")["rows"]
+                      if row["from"] is not None}, {"deep", "rounds"}, f"of others none: {options}")
+    done = setting.tracetape("record", "-f", "-o", trace, "--call-sites=work", "--no-symbols", "--",
+                             program)
+    checks.that(done.status == 2 and b"hooks tell no names" in done.err, "without names", done)
     done = setting.tracetape("record", "-f", "-o", trace, "--args", "--call-sites", "--", program)
     checks.that(b"hooks do not tell what functions are given" in done.err, "with values", done.err)
 

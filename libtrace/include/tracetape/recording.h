@@ -207,7 +207,9 @@ typedef struct ttape_recording_options {
                            ttape_error *err);
     void *change_context;
     bool hook_sites; /* of functions whose hooks are told (-finstrument-functions), where each
-                      * call was made: a value of the call (F-SIT-14) */
+                      * call was made: a value of the call (F-SIT-14); */
+    /* of those alone of which it says true (as is_checkpoint); NULL: of all. */
+    bool (*has_call_site)(void *context, const ttape_site *site, const ttape_module *module);
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {

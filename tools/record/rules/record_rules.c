@@ -229,6 +229,13 @@ bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttap
     return tool_record_matches_name(rules, &rules->checkpoint, site->symbol);
 }
 
+bool tool_record_has_call_site(void *context, const ttape_site *site, const ttape_module *module)
+{
+    struct tool_record_rules *rules = context;
+    (void)module;
+    return tool_record_matches_name(rules, rules->call_sites, site->symbol);
+}
+
 bool tool_record_is_application(void *context, const ttape_module *module, ttape_string executable)
 {
     struct tool_record_rules *rules = context;

@@ -35,9 +35,10 @@ struct tool_record_rules {
                        * what triggers wait for: of that alone these decide, NULL: as at first; and
                        * others, that are to come, from another thread */
     struct tool_patterns *functions, *next_functions;
-    ttape_site_rules first;             /* without filters */
-    const struct tool_patterns *called; /* functions of libraries; NULL, or none: all */
-    char *text;                         /* of the last name, as a C string */
+    ttape_site_rules first;                 /* without filters */
+    const struct tool_patterns *called;     /* functions of libraries; NULL, or none: all */
+    const struct tool_patterns *call_sites; /* hooks' functions that say where they are called */
+    char *text;                             /* of the last name, as a C string */
     size_t text_capacity;
     char *mangled;         /* the last mangled name that was asked about, and */
     ttape_string readable; /* what people call it; no data: so, too */
@@ -138,6 +139,9 @@ bool tool_record_filter_leaves(const struct tool_record_rules *rules,
 
 /* For ttape_recording_options.is_checkpoint. */
 bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttape_module *module);
+
+/* For has_call_site. */
+bool tool_record_has_call_site(void *context, const ttape_site *site, const ttape_module *module);
 
 /* For is_application: modules that match `own`; without patterns the executable, and what is no
  * library of the system's. */

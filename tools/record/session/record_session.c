@@ -218,6 +218,13 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
     bool is_patched = tool_record_patch_is_given(&session->patch);
     o->hook_sites = tool_record_values_have_sites(&session->patch.values) &&
                     (!is_patched || tool_record_has_hooks(command_name));
+    if (o->hook_sites && !session->patch.values.all_called) {
+        session->rules.call_sites = &session->patch.values.called;
+        o->has_call_site = tool_record_has_call_site;
+        if (session->no_symbols && !is_patched && !session->calls.given)
+            return tool_usage(session->verb, "--call-sites=REGEX goes with --no-symbols where "
+                                             "functions are patched: hooks tell no names");
+    }
     if (tool_record_values_are_given(&session->patch.values) && !session->calls.given &&
         (session->patch.only_called || !is_patched) && tool_record_has_hooks(command_name))
         tool_message("hooks do not tell what functions are given: --args and --retval are of those "
