@@ -60,6 +60,18 @@ for name in head indexed; do
     absent "cut-$name.ttape"
 done
 
+# nothing_to_draw: a timeline without a bar sorted no array (undefined).
+python3 - <<'END'
+data = bytearray(open("calls.ttape", "rb").read())
+at = data.find(b"\xf3TTchk\xb1\x1a\x04\x00")
+while at >= 0:
+    data[at + 64 + 12] ^= 1
+    at = data.find(b"\xf3TTchk\xb1\x1a\x04\x00", at + 64)
+open("none.ttape", "wb").write(data)
+END
+status 3 "$T" export --format svg none.ttape -o none.svg
+has none.svg '</svg>'
+
 # pattern_bombs: sixty bytes of a recording asked regcomp for gigabytes; a nested repeat, a chain of
 # pluses, a deep nesting, a back reference.
 mkdir bomb

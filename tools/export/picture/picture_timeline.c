@@ -241,6 +241,8 @@ static size_t join_narrow(const struct timeline *line, double least, struct bar 
 static void thin_out(struct timeline *line, size_t most)
 {
     double least = 0.5;
+    if (line->bar_count == 0)
+        return; /* nothing can be read, or is on */
     qsort(line->bars, line->bar_count, sizeof(struct bar), compare_bars);
     while (join_narrow(line, least, NULL) > most && least < 4 * line->width)
         least *= 1.1;
