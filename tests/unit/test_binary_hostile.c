@@ -106,7 +106,7 @@ static bool look(const uint8_t *bytes, size_t size_bytes, bool is_whole)
 START_TEST(cut_short)
 {
     read_loader();
-    ck_assert(look(file, file_bytes, true));
+    ck_assert(look(file, file_bytes, false));
     for (size_t i = 0; i <= 64; i++)
         ck_assert(!look(file, i, true)); /* no head, or no segments */
     uint64_t tables[] = {tool_le64(file + 32), tool_le64(file + 40)};
@@ -115,7 +115,7 @@ START_TEST(cut_short)
         uint64_t ends[] = {(uint64_t)(segment - file), tool_le64(segment + 8),
                            tool_le64(segment + 8) + tool_le64(segment + 32)};
         for (unsigned end = 0; end < 3; end++)
-            for (int off = -1; off <= 1; off++)
+            for (int off = -1; off <= 0; off++) /* one more is what follows */
                 if (ends[end] + (uint64_t)(int64_t)off < file_bytes)
                     (void)look(file, (size_t)(ends[end] + (uint64_t)(int64_t)off), off == 0);
     }
@@ -140,6 +140,8 @@ static void damage(uint8_t *at, uint64_t how, size_t room)
     memcpy(at, &value, size_bytes < room ? size_bytes : room);
 }
 
+#define LOCAL_PARTS 4u /* from this one on */
+
 START_TEST(changed)
 {
     uint64_t seed = 1;
@@ -155,11 +157,14 @@ START_TEST(changed)
                  {(size_t)(image.dynamic_symbols.bytes - file), image.dynamic_symbols.size_bytes},
                  {(size_t)image.code_start, image.code_end - image.code_start}};
     for (unsigned i = 0; i < 400; i += ttest_every(13)) {
+        unsigned part = (unsigned)(i % (sizeof parts / sizeof parts[0]));
+        bool is_local = part >= LOCAL_PARTS; /* a change is of one function: many at once */
+        if (is_local && i % 4 != part % 4)
+            continue;
         uint8_t *copy = malloc(file_bytes);
         ck_assert_ptr_nonnull(copy);
         memcpy(copy, file, file_bytes);
-        for (unsigned n = 0; n < 1 + i % 8; n++) {
-            unsigned part = (unsigned)(i % (sizeof parts / sizeof parts[0]));
+        for (unsigned n = 0; n < (1 + i % 8) * (is_local ? 4 : 1); n++) {
             size_t at = parts[part].from + next_random(&seed) % parts[part].size_bytes;
             damage(copy + at, next_random(&seed), file_bytes - at);
         }

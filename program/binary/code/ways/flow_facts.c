@@ -63,15 +63,22 @@ enum tool_fact_kind tool_fact_of_both(const struct tool_fact *one, const struct 
 
 /* ---- who holds what ---- */
 
+/* holders: a bit each. */
+static void forget_holders(struct tool_facts *facts, uint32_t holders)
+{
+    for (unsigned i = 0; i < TOOL_FACTS_HOLDER; i++) {
+        struct tool_fact *fact = &facts->of[i];
+        for (unsigned width = 0; width < 3; width++)
+            fact->same[width] &= ~holders;
+        if (fact->added_to != 0 && (holders >> (fact->added_to - 1u) & 1) != 0)
+            fact->added_to = 0;
+    }
+    facts->compared_holders &= ~holders;
+}
+
 static void forget_holder(struct tool_facts *facts, unsigned holder)
 {
-    for (unsigned i = 0; i < TOOL_FACTS_HOLDER; i++)
-        for (unsigned width = 0; width < 3; width++)
-            facts->of[i].same[width] &= ~(1u << holder);
-    for (unsigned i = 0; i < TOOL_FACTS_HOLDER; i++)
-        if (facts->of[i].added_to == holder + 1)
-            facts->of[i].added_to = 0;
-    facts->compared_holders &= ~(1u << holder);
+    forget_holders(facts, 1u << holder);
 }
 
 static bool reads_register(const struct tool_step_memory *memory, unsigned holder)
@@ -162,9 +169,9 @@ void tool_facts_free_slot(struct tool_facts *facts, unsigned holder)
  * nobody else changes what a compiler puts aside. */
 static void doubt_slots(struct tool_facts *facts)
 {
+    forget_holders(facts, (1u << TOOL_FACTS_HOLDER) - (1u << TOOL_FLOW_REGISTERS));
     for (unsigned i = TOOL_FLOW_REGISTERS; i < TOOL_FACTS_HOLDER; i++) {
         struct tool_fact *fact = &facts->of[i];
-        forget_holder(facts, i);
         for (unsigned width = 0; width < 3; width++) {
             fact->same[width] = 0;
             fact->limits[width] =

@@ -71,6 +71,8 @@ static bool is_same_fact(const struct tool_fact *one, const struct tool_fact *ot
 static bool meet_fact(struct tool_fact *kept, const struct tool_fact *come)
 {
     struct tool_fact before = *kept;
+    if (memcmp(kept, come, sizeof before) == 0)
+        return false; /* as nearly all are */
     if (!is_same_fact(kept, come)) {
         kept->kind = (uint8_t)tool_fact_of_both(kept, come);
         kept->place = kept->base = kept->count = kept->added = 0;
