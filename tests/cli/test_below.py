@@ -152,6 +152,17 @@ def check_loaded():
     assert rows_of(loaded(one, two, lines), "--exact")[1] == rows
 
 
+def check_started():
+    """What a thread calls is not below what started it: that is said."""
+    path = convert("starts", "0 1 enter main\n1 1 enter pthread_create\n2 1 exit\n3 2 enter alone\n"
+                   "5 2 exit\n9 1 exit\n")
+    for below, count in (("main", 1), ("alone", 0)):
+        done = subprocess.run([TOOL, "report", path, "--below", below], capture_output=True,
+                              text=True, check=False)
+        assert done.returncode == 0 and \
+            done.stderr.count(f"1 thread was started below '{below}': of its") == count, done.stderr
+
+
 def check_refusals():
     path = convert("small", "0 1 enter main\n5 1 exit\n")
     for verb in ("report", "graph"):
@@ -167,5 +178,6 @@ def check_refusals():
 for seed in range(1, 5):
     check_random(seed)
 check_loaded()
+check_started()
 check_refusals()
 sys.exit(0)

@@ -95,6 +95,10 @@ def copies(checks, work):
         record(checks, "to be merged", trace, program)
         wanted.update(known(trace))
     checks.equal(len(wanted), 30, "starts of two recordings")
+    for below, count in (("^main$", "1 thread was"), ("^worker$", "14 threads were")):
+        said = setting.tracetape("graph", "--below", below, traces[0]).err.decode()
+        checks.that(f": {count} started below '{below}': of it" in said.replace("their", "its"),
+                    f"started below {below}: {said}")
     merged = setting.tracetape("merge", *traces, "-o", work / "both.ttape")
     checks.equal(merged.status, 0, f"merge; {merged.err}")
     checks.equal(known(work / "both.ttape"), wanted, "parents in a merged file")

@@ -1,5 +1,7 @@
 #include "tools/calls/below.h"
 
+#include <inttypes.h>
+
 #include "tools/command/tool.h"
 
 int tool_below_open(struct tool_below *below, const char *verb, const char *expression,
@@ -19,6 +21,15 @@ bool tool_below_matches(struct tool_below *below, uint32_t site)
     bool matches = tool_site_matches(&below->names, site, &below->regex);
     below->count += matches;
     return matches;
+}
+
+void tool_below_say_started(const char *trace, const char *expression, uint64_t count)
+{
+    if (count != 0)
+        tool_message("'%s': %" PRIu64 " thread%s started below '%s': of %s calls only those are in "
+                     "this that are below it in their own thread",
+                     trace, count, count == 1 ? " was" : "s were", expression,
+                     count == 1 ? "its" : "their");
 }
 
 int tool_below_close(struct tool_below *below)

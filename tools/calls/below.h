@@ -20,6 +20,8 @@ struct tool_below {
 int tool_below_open(struct tool_below *below, const char *verb, const char *expression,
                     const struct tool_site_names *names);
 bool tool_below_matches(struct tool_below *below, uint32_t site);
+/* Says how many threads were started below them: what these call is not, by itself. */
+void tool_below_say_started(const char *trace, const char *expression, uint64_t count);
 /* Says where nothing matched; then it returns TOOL_CANNOT. */
 int tool_below_close(struct tool_below *below);
 

@@ -227,6 +227,19 @@ static int show_graph(const struct options *options, struct tool_graph *graph)
     return status;
 }
 
+/* Guesses of who started whom are nothing to go by. */
+static void say_started(const struct options *options, const struct tool_graph *graph)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < graph->info.thread_count; i++) {
+        const ttape_graph_thread *thread = &graph->threads[i];
+        count +=
+            thread->parent != TTAPE_NONE && thread->start_node != TTAPE_GRAPH_START &&
+            (thread->source == TTAPE_GRAPH_BY_RECORDER || thread->source == TTAPE_GRAPH_BY_MARKER);
+    }
+    tool_below_say_started(graph->input->name, options->below, count);
+}
+
 static int graph_input(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
@@ -250,6 +263,8 @@ static int graph_input(void *context, const struct tool_input *input)
         status = reach(options, input, &selection);
     } else if (status == TOOL_OK) {
         status = tool_graph_make(&graph, input, &selection, &limits, &shape);
+        if (status != TOOL_CANNOT && options->below != NULL)
+            say_started(options, &graph);
         int matched = tool_below_close(&below);
         status = matched > status ? matched : status;
         if (status != TOOL_CANNOT) {

@@ -1,4 +1,5 @@
 /* tracetape report: which reports to make of a trace, and what of them to show. */
+#define _GNU_SOURCE /* memmem */
 #include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
@@ -110,6 +111,24 @@ static void say_view(const struct options *options, const struct tool_report *vi
         tool_say_view(view->input, is_whole ? NULL : &place);
 }
 
+/* As their starters' calls tell. */
+static void say_started(const struct tool_report *view, const char *below)
+{
+    static const char *const starters[] = {"pthread_create", "thrd_create", "_M_start_thread"};
+    uint64_t counts[sizeof starters / sizeof *starters] = {0}, most = 0;
+    ttape_site site;
+    for (size_t i = 0; i < view->row_count; i++)
+        for (size_t s = 0; s < sizeof starters / sizeof *starters; s++) {
+            size_t size = strlen(starters[s]);
+            if (ttape_reader_get_site(view->reader, view->rows[i].row.site, &site) != TTAPE_OK ||
+                memmem(site.symbol.data, site.symbol.size_bytes, starters[s], size) == NULL)
+                continue;
+            counts[s] += view->rows[i].row.call_count;
+            most = counts[s] > most ? counts[s] : most;
+        }
+    tool_below_say_started(view->input->name, below, most);
+}
+
 static int show_report(struct tool_report *view, struct asking *ask)
 {
     int status = tool_below_open(&ask->below, "report", ask->options->below, &view->names);
@@ -117,6 +136,9 @@ static int show_report(struct tool_report *view, struct asking *ask)
         status = tool_report_collect(view, ask);
     int matched = tool_below_close(&ask->below);
     status = matched > status ? matched : status;
+    bool has_functions = view->by == TTAPE_REPORT_BY_FUNCTION || view->by == TTAPE_REPORT_BY_NAME;
+    if (status == TOOL_OK && ask->options->below != NULL && has_functions)
+        say_started(view, ask->options->below);
     if (status == TOOL_OK && ask->options->filter != NULL)
         status = tool_report_filter(view, ask->options->filter);
     if (status == TOOL_OK)
