@@ -77,13 +77,14 @@ END_TEST
 
 /* ---- chains ---- */
 
-static uint32_t slot_of(uint32_t symbol, const uint32_t *children, uint32_t count, uint32_t bits)
+static uint64_t add_child(uint64_t h, uint32_t child)
 {
-    uint64_t h = (symbol + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    for (uint32_t i = 0; i < count; i++) {
-        h = (h ^ (children[i] + 1)) * UINT64_C(0xd6e8feb86659fd93);
-        h ^= h >> 32;
-    }
+    h = (h ^ (child + 1)) * UINT64_C(0xd6e8feb86659fd93);
+    return h ^ h >> 32;
+}
+
+static uint32_t take_slot(uint64_t h, uint32_t bits)
+{
     return (uint32_t)((h * UINT64_C(0x9e3779b97f4a7c15)) >> 32) >> (32 - bits);
 }
 
@@ -125,10 +126,12 @@ START_TEST(r8_chains_of_one_slot)
 {
     static struct body bad[CHAINS], other[CHAINS];
     uint32_t bits = ttp_chain_intern_bits(4 * CHAINS), count = 0, kept;
-    for (uint64_t n = 0; count < CHAINS; n++) {
-        struct body b = {(uint32_t)(n >> 20) + 2000, {n >> 10 & 1023, n & 1023}};
-        if (slot_of(b.symbol, b.children, 2, bits) == 77)
-            bad[count++] = b;
+    for (uint32_t n = 0; count < CHAINS; n++) { /* one of 65,536 is such a one */
+        struct body b = {(n >> 10) + 2000, {n & 1023, 0}};
+        uint64_t h = add_child((b.symbol + 1) * UINT64_C(0x9e3779b97f4a7c15), b.children[0]);
+        for (; b.children[1] < 1024 && count < CHAINS; b.children[1]++)
+            if (take_slot(add_child(h, b.children[1]), bits) == 77)
+                bad[count++] = b;
     }
     for (uint32_t i = 0; i < CHAINS; i++)
         other[i] = (struct body){2000 + i % 7, {i * 31 & 1023, i * 7 / 5 & 1023}};
