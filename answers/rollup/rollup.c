@@ -24,7 +24,7 @@ static ttape_status take_options(ttape_rollup_options *out, const ttape_rollup_o
     *out = (ttape_rollup_options){.size = sizeof *out};
     if (options != NULL)
         TTP_TRY(ttp_take_sized(out, sizeof *out, options, "rollup", err));
-    if ((unsigned)out->by >= TTAPE_REPORT_BY_GROUP)
+    if ((unsigned)out->by >= TTAPE_REPORT_BY_GROUP && out->by != TTAPE_REPORT_BY_SITE)
         return ttp_refuse(err, "a rollup has no such rows");
     if (out->counts && out->histograms)
         return ttp_refuse(err, "counts by size and histograms exclude each other");

@@ -115,9 +115,11 @@ static uint32_t take_row(const struct adding *a, const struct ttp_account_row *r
     uint32_t function = take_function(a, row->key), caller = TTP_ROLLUP_CALLER_NONE;
     if (function == TTAPE_NONE)
         return TTAPE_NONE;
-    if (a->rollup->options.by == TTAPE_REPORT_BY_CALL && row->caller == TTAPE_REPORT_SIGNAL)
+    ttape_report_by by = a->rollup->options.by;
+    bool has_caller = by == TTAPE_REPORT_BY_CALL || by == TTAPE_REPORT_BY_SITE;
+    if (has_caller && row->caller == TTAPE_REPORT_SIGNAL)
         caller = TTP_ROLLUP_CALLER_FIRST - 1;
-    else if (a->rollup->options.by == TTAPE_REPORT_BY_CALL && row->caller != TTAPE_NONE) {
+    else if (has_caller && row->caller != TTAPE_NONE) {
         caller = take_function(a, row->caller);
         if (caller == TTAPE_NONE)
             return TTAPE_NONE;

@@ -1,5 +1,5 @@
 /* Functions of several builds as one: those of one name in modules and files of one name, as
- * tracetape/functions.h has it BY_NAME. Files count in a module of which every build has any.
+ * tracetape/functions.h has it BY_NAME; call sites by function and line. Files count in a module of which every build has any.
  *
  *   functions, sorted by what is compared -> groups, each with the first of it in a file's order
  *   rows -> rows of another rollup, by these */
@@ -81,6 +81,8 @@ static int compare_numbers(const struct folding *f, uint32_t a, uint32_t b)
         order = ttp_compare_numbers(x->kind, y->kind);
     if (order == 0 && f->symbols[a].size_bytes == 0)
         return ttp_compare_numbers(x->offset, y->offset);
+    if (order == 0 && x->kind == TTAPE_SITE_CALL)
+        order = ttp_compare_numbers(x->line, y->line);
     if (order == 0 && f->with_files[a] != 0) /* then b's, too: they are of one module */
         order = ttp_compare_strings(base_of(r, x->file), base_of(r, y->file));
     return order;
@@ -93,13 +95,27 @@ static bool function_less(const void *context, uint32_t a, uint32_t b)
     return order != 0 ? order < 0 : f->rollup->functions[a].rank < f->rollup->functions[b].rank;
 }
 
+/* A call site of a line is the same wherever code puts it: its function counts, without the bytes
+ * behind ("main+25"). */
+static ttape_string symbol_of(const ttape_rollup *r, const struct ttp_rollup_function *function)
+{
+    ttape_string symbol = ttp_rollup_text(r, function->symbol);
+    size_t size = symbol.size_bytes;
+    if (function->kind != TTAPE_SITE_CALL || function->line == 0)
+        return symbol;
+    while (size > 0 && symbol.data[size - 1] >= '0' && symbol.data[size - 1] <= '9')
+        size--;
+    if (size > 1 && size < symbol.size_bytes && symbol.data[size - 1] == '+')
+        symbol.size_bytes = size - 1;
+    return symbol;
+}
+
 static bool take_symbols(struct folding *f)
 {
     ttape_rollup *r = f->rollup;
     char room[TTP_RUST_SYMBOL_MOST];
     for (uint32_t i = 0; i < r->function_count; i++) {
-        ttape_string symbol =
-            ttp_symbol_across_builds(ttp_rollup_text(r, r->functions[i].symbol), room);
+        ttape_string symbol = ttp_symbol_across_builds(symbol_of(r, &r->functions[i]), room);
         if (symbol.data == room)
             symbol.data = ttp_region_copy(&r->region, room, symbol.size_bytes);
         f->symbols[i] = symbol;

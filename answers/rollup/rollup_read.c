@@ -81,8 +81,8 @@ static ttape_status check_kind(ttape_rollup *r, ttape_error *err)
     uint32_t flags = ttp_load32(head + TTP_ROLLUP_FLAGS_AT);
     uint32_t by = ttp_load32(head + TTP_ROLLUP_BY_AT);
     uint32_t longest = ttp_load32(head + TTP_ROLLUP_LONGEST_AT);
-    static const char *const names[] = {"functions", "names",     "modules", "files",
-                                        "threads",   "processes", "callers"};
+    static const char *const names[] = {"functions", "names",   "modules", "files",     "threads",
+                                        "processes", "callers", "groups",  "call sites"};
     if (!r->is_begun) {
         r->flags = flags;
         r->options.by = (ttape_report_by)by;

@@ -239,6 +239,9 @@ ttape_status ttape_rollup_write(ttape_rollup *r, const ttape_sink *sink, ttape_e
     if (r->has_failed || r->is_partial || r->is_folded || !r->is_begun)
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "this rollup is not what it says that it covers, or it is of nothing");
+    if (r->options.by == TTAPE_REPORT_BY_SITE)
+        return ttp_fail(err, TTAPE_E_UNSUPPORTED, "", TTAPE_ERROR_NO_OFFSET,
+                        "rollups of call sites are not written: their file has no such rows");
     struct writing w = {.rollup = r, .out = {.region = &r->region}};
     if (!ttp_rollup_settle(r) || !number_strings(&w))
         return ttp_rollup_fail_short(r, err);

@@ -79,7 +79,7 @@ def check_shown(checks, trace, line):
     checks.that(re.search(rf"jumped\(from {NAME}:{line('outer')}\)", shown),
                 "a jump: as the frame returns", shown[-800:])
     shown = setting.tracetape("report", trace, "--by", "site", "--sort", "calls", "-n", "1")
-    checks.that(re.search(rf"[89],\d+ .* {NAME}:\d+ +work\n", shown.out.decode()), "table", shown)
+    checks.that(re.search(rf"[89],\d+ .* {NAME}:\d+ rounds\+\d+ +work\n", shown.out.decode()), "table", shown)
     shown = setting.tracetape("dump", trace, "--filter", 'work(from="deep+*")').out.decode()
     checks.equal(len(re.findall(r"  work\(", shown)), 1, f"a filter: {shown[:300]}")
     for place, count in ((f"{NAME}:{line('free')}", 1), ("main+*", 1), (NAME, 0)):
@@ -120,6 +120,31 @@ def check_names(checks, folder, program, trace, expected):
     checks.equal({row["from"] for row in rows} - {None}, symbols[1], "without lines")
 
 
+def check_many(checks, folder, traces):
+    """Of several files: rows of one function and line are one, in whatever build, and add up."""
+    wanted, bare = Counter(), folder / "none.ttape"
+    for trace in traces:
+        for row in report(trace, "--by", "site")["rows"]:
+            key = row["name"], (row.get("from_file") or "").rpartition("/")[2], row.get("from_line")
+            wanted[key] += row["calls"]
+    found = Counter()
+    rows = report(traces[0], *traces[1:], "--by", "site")["rows"]
+    for row in rows:
+        key = row["name"], (row.get("from_file") or "").rpartition("/")[2], row.get("from_line")
+        found[key] += row["calls"]
+        checks.that("from_address" not in row and (row["from"] is None or row["from_offset"]),
+                    "no addresses of one run", row)
+    checks.equal(+found, +wanted, "several files")
+    rows = [row for row in rows if (row.get("from_file") or "").endswith(NAME)]
+    checks.equal(len(rows), len({(row["name"], row["from_line"]) for row in rows}), "builds as one")
+    apart = report(*traces, "--by", "site", "--across", "none")["rows"]
+    checks.that(len(apart) > len(rows), "builds apart", len(apart))
+    shown = setting.tracetape("report", *traces, "--by", "site", "--sort", "calls", "-n", "1")
+    checks.that(re.search(rf"\d\d,\d+ .* {NAME}:\d+ rounds +work\n", shown.out.decode()), "table", shown)
+    done = setting.tracetape("report", *traces, "--by", "site", "--rollup", bare)
+    checks.that(done.status == 2 and b"leave out --by site" in done.err, "a rollup's file", done)
+
+
 def check_stripped(checks, folder):
     """A program without symbols: places are its module and how far in it, as its functions are."""
     trace = folder / "stripped.ttape"
@@ -151,6 +176,7 @@ def check_hooks(checks, folder, expected):
         record(checks, trace, program, "--libcalls", "--call-sites", "-p", "500", *options)
         check_calls(checks, trace, expected, f"hooks, {options}")
     check_sums(checks, trace)
+    trace.rename(folder / "every.ttape")
     for options in (("--min-time", "1ns"), ("-p", "500")):  # calls that wait for a filter, and none
         record(checks, trace, program, "--call-sites=^(dee|rounds$)", *options)
         check_calls(checks, trace, {key: count for key, count in expected.items()
@@ -189,6 +215,7 @@ def main():
         check_names(checks, folder, program, trace, expected)
         check_stripped(checks, folder)
         check_hooks(checks, folder, expected)
+        check_many(checks, folder, [trace, folder / "every.ttape", folder / "values.ttape"])
         record(checks, trace, program, "--patch", ".")
         done = setting.tracetape("report", trace, "--by", "site")
         checks.that(done.status == 4 and b"record it with --call-sites" in done.err, "none", done)

@@ -220,13 +220,18 @@ static int add_neighbours(struct tool_report *view, struct asking *ask, const ch
     return status;
 }
 
-static bool has_call_sites(const ttape_reader *reader)
+bool tool_report_has_call_sites(const ttape_reader *reader)
 {
     ttape_site site;
     for (uint32_t i = 0; ttape_reader_get_site(reader, i, &site) == TTAPE_OK; i++)
         if (site.kind == TTAPE_SITE_CALL)
             return true;
     return false;
+}
+
+int tool_report_no_call_sites(const char *name)
+{
+    return tool_fail("'%s' does not say where calls were made: record it with --call-sites", name);
 }
 
 /* Rows of functions say it themselves; what is damaged is told once. */
@@ -265,9 +270,8 @@ static int collect_rows(struct tool_report *view, struct asking *ask,
                         const ttape_report_options *how)
 {
     const struct options *options = ask->options;
-    if (view->by == TTAPE_REPORT_BY_SITE && !has_call_sites(view->reader))
-        return tool_fail("'%s' does not say where calls were made: record it with --call-sites",
-                         view->input->name);
+    if (view->by == TTAPE_REPORT_BY_SITE && !tool_report_has_call_sites(view->reader))
+        return tool_report_no_call_sites(view->input->name);
     if (options->group.count > 0)
         return add_matches(view, ask);
     if (options->butterfly != NULL)

@@ -148,12 +148,31 @@ int tool_report_columns(const struct tool_report *view,
     return TOOL_OK;
 }
 
+/* Of several builds it is one line, in which bytes differ. */
+static ttape_string caller_of(const struct tool_report *view, const ttape_site *site)
+{
+    ttape_string name = site->symbol;
+    size_t size = name.size_bytes;
+    while (view->rollup != NULL && size > 0 && name.data[size - 1] >= '0' &&
+           name.data[size - 1] <= '9')
+        size--;
+    if (size > 1 && size < name.size_bytes && name.data[size - 1] == '+')
+        name.size_bytes = size - 1;
+    return name;
+}
+
 void tool_report_from(const struct tool_report *view, uint32_t place, struct tool_output *text)
 {
-    if (place == TTAPE_NONE)
+    ttape_site site = {0};
+    if (ttape_reader_get_site(view->reader, place, &site) != TTAPE_OK) {
         tool_output_text(text, "(not recorded)");
-    else
-        tool_put_call_site(text, view->reader, place);
+        return;
+    }
+    tool_put_call_site(text, view->reader, place);
+    if (site.line == 0 || site.file.size_bytes == 0 || site.symbol.size_bytes == 0)
+        return;
+    tool_output_text(text, " "); /* a line may have several calls */
+    tool_output_escaped(text, TTP_ESCAPE_TEXT, caller_of(view, &site));
 }
 
 size_t tool_report_origin(const struct tool_report *view, const ttape_report_row *row,

@@ -159,8 +159,14 @@ static void put_from(struct printing *print, uint32_t place)
     tool_json_string_if(json, "from_symbol", site.symbol);
     tool_json_string_if(json, "from_file", site.file);
     tool_json_number_if(json, "from_line", site.line > 0, site.line);
-    char *end = tool_put_hex(tool_put_bytes(address, "0x", 2), site.address);
-    tool_json_string(json, "from_address", (ttape_string){address, (size_t)(end - address)});
+    ttape_module module = {.start = 0};
+    const char *key = "from_address"; /* of several files there is none */
+    if (print->view->rollup != NULL) {
+        (void)ttape_reader_get_module(print->view->reader, site.module, &module);
+        key = "from_offset";
+    }
+    char *end = tool_put_hex(tool_put_bytes(address, "0x", 2), site.address - module.start);
+    tool_json_string(json, key, (ttape_string){address, (size_t)(end - address)});
 }
 
 /* The names of functions are given as they are, the others as the table has them. */

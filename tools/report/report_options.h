@@ -48,8 +48,9 @@ struct asking {
     struct tool_report *view;
     struct tool_site_names own_names;
     struct tool_selection selection;
-    bool has_matched; /* --below, in any of them */
-    bool is_inside;   /* any of them, of the range of --time */
+    bool has_matched;    /* --below, in any of them */
+    bool has_call_sites; /* of any of them */
+    bool is_inside;      /* any of them, of the range of --time */
 };
 
 /* With --idle or --no-idle, time off the CPU is not shown: the user has said what is idle. */
@@ -60,6 +61,9 @@ ttape_report_options tool_report_how(const struct tool_report *view, struct aski
 bool tool_report_wants_self_times(const struct options *options);
 /* Makes the reports and appends their rows. Returns a tool_exit. */
 int tool_report_collect(struct tool_report *view, struct asking *ask);
+/* Whether it says where calls were made; TOOL_CANNOT, where it does not. */
+bool tool_report_has_call_sites(const ttape_reader *reader);
+int tool_report_no_call_sites(const char *name);
 /* Finds the functions of a name: they are the focus then. Returns a tool_exit. */
 int tool_report_find_focus(struct tool_report *view, struct asking *ask, const char *name);
 /* Rows of calls: those of the focus are its callers', those by it its callees'. */

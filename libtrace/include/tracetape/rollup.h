@@ -36,7 +36,7 @@ typedef struct ttape_rollup ttape_rollup;
 /* Zero means the default everywhere. */
 typedef struct ttape_rollup_options {
     size_t size;        /* sizeof(ttape_rollup_options) */
-    ttape_report_by by; /* what rows are of; not BY_GROUP */
+    ttape_report_by by; /* what rows are of; not BY_GROUP. BY_SITE: not to be written */
     bool counts;        /* of durations by size, of at most 1/128 of it; every trace is decoded */
     bool histograms;    /* of durations in powers of two, as overviews have them */
     bool takes_any;     /* the first that is added is a rollup file, which says all of that */

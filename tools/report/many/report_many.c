@@ -14,13 +14,14 @@
 /* What only the traces themselves can tell. */
 static const char *needs_traces(const struct options *options)
 {
-    return options->choice.time.given            ? "--time"
-           : tool_choice_names(&options->choice) ? "a choice of threads"
-           : options->below != NULL              ? "--below"
-           : options->kept.count > 0             ? "--filter"
-           : options->kept.trigger_count > 0     ? "--on"
-           : tool_report_names_idle(options)     ? "--idle"
-                                                 : NULL;
+    return options->choice.time.given                  ? "--time"
+           : tool_choice_names(&options->choice)       ? "a choice of threads"
+           : options->below != NULL                    ? "--below"
+           : options->kept.count > 0                   ? "--filter"
+           : options->kept.trigger_count > 0           ? "--on"
+           : tool_report_names_idle(options)           ? "--idle"
+           : options->row_kind == TTAPE_REPORT_BY_SITE ? "--by site" /* no rollup file has them */
+                                                       : NULL;
 }
 
 /* What is asked of one trace only. */
@@ -29,8 +30,6 @@ static int check_many(struct options *options, const struct tool_share *share)
     if (options->butterfly != NULL || options->group.count > 0)
         return tool_usage("report", "%s is for one trace",
                           options->butterfly != NULL ? "--butterfly" : "--group");
-    if (options->row_kind == TTAPE_REPORT_BY_SITE)
-        return tool_usage("report", "--by site is for one trace");
     if (options->rollup != NULL && options->many != TOOL_MANY_NONE)
         return tool_usage("report", "a rollup has these rows anyway: leave out --by");
     const char *needs = needs_traces(options);
@@ -55,6 +54,7 @@ static int begin_trace(void *context, const struct tool_input *input, ttape_repo
                             tool_name_style(options->names, options->json || options->csv));
     ask->names = &ask->own_names;
     tool_losses_warn(input);
+    ask->has_call_sites |= tool_report_has_call_sites(input->reader);
     int status = tool_select_of_many(&ask->selection, input, &options->choice);
     ask->is_inside |= status == TOOL_OK && !ask->selection.is_outside;
     if (status == TOOL_OK)
@@ -178,6 +178,8 @@ int tool_report_many(struct options *options, const struct tool_operands *paths,
         status = tool_filter_check(&filter);
     if (status == TOOL_OK && options->choice.time.given && !ask->is_inside)
         status = TOOL_CANNOT;
+    if (status == TOOL_OK && view.by == TTAPE_REPORT_BY_SITE && !ask->has_call_sites)
+        status = tool_report_no_call_sites(name);
     tool_filter_unmake(&filter);
     uint64_t left_out = many.left_out;
     many.status = many.status != TOOL_OK ? many.status : ask->status;

@@ -71,12 +71,13 @@ static ttape_status add_site(struct modules *modules, ttape_writer *writer,
         start = (module + 1ull) * MODULE_BYTES;
     }
     char own[SITE_BYTES];
+    bool is_kept = function->kind == TTAPE_SITE_SYSCALL || function->kind == TTAPE_SITE_CALL;
     const ttape_site site = {.address = start + function->offset,
                              .module = module,
                              .line = function->line,
-                             .kind = function->kind == TTAPE_SITE_SYSCALL ? TTAPE_SITE_SYSCALL
-                                                                          : TTAPE_SITE_FUNCTION,
-                             .symbol = function->symbol.size_bytes > 0 || module == TTAPE_NONE
+                             .kind = is_kept ? function->kind : TTAPE_SITE_FUNCTION,
+                             .symbol = function->symbol.size_bytes > 0 || module == TTAPE_NONE ||
+                                               function->kind == TTAPE_SITE_CALL
                                            ? function->symbol
                                            : name_by_module(function, own),
                              .file = function->file};
