@@ -1,5 +1,6 @@
 /* Functions of several builds as one: those of one name in modules and files of one name, as
- * tracetape/functions.h has it BY_NAME; call sites by function and line. Files count in a module of which every build has any.
+ * tracetape/functions.h has it BY_NAME; call sites by function and line. Files count in a module of
+ * which every build has any.
  *
  *   functions, sorted by what is compared -> groups, each with the first of it in a file's order
  *   rows -> rows of another rollup, by these */

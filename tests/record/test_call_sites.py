@@ -79,7 +79,8 @@ def check_shown(checks, trace, line):
     checks.that(re.search(rf"jumped\(from {NAME}:{line('outer')}\)", shown),
                 "a jump: as the frame returns", shown[-800:])
     shown = setting.tracetape("report", trace, "--by", "site", "--sort", "calls", "-n", "1")
-    checks.that(re.search(rf"[89],\d+ .* {NAME}:\d+ rounds\+\d+ +work\n", shown.out.decode()), "table", shown)
+    checks.that(re.search(rf"[89],\d+ .* {NAME}:\d+ rounds\+\d+ +work\n", shown.out.decode()),
+                "table", shown)
     shown = setting.tracetape("dump", trace, "--filter", 'work(from="deep+*")').out.decode()
     checks.equal(len(re.findall(r"  work\(", shown)), 1, f"a filter: {shown[:300]}")
     for place, count in ((f"{NAME}:{line('free')}", 1), ("main+*", 1), (NAME, 0)):
@@ -140,7 +141,8 @@ def check_many(checks, folder, traces):
     apart = report(*traces, "--by", "site", "--across", "none")["rows"]
     checks.that(len(apart) > len(rows), "builds apart", len(apart))
     shown = setting.tracetape("report", *traces, "--by", "site", "--sort", "calls", "-n", "1")
-    checks.that(re.search(rf"\d\d,\d+ .* {NAME}:\d+ rounds +work\n", shown.out.decode()), "table", shown)
+    checks.that(re.search(rf"\d\d,\d+ .* {NAME}:\d+ rounds +work\n", shown.out.decode()),
+                "table", shown)
     done = setting.tracetape("report", *traces, "--by", "site", "--rollup", bare)
     checks.that(done.status == 2 and b"leave out --by site" in done.err, "a rollup's file", done)
 
