@@ -11,7 +11,9 @@
 
 #include "recorder/attach/attach_inside.h"
 
-#define MODULE_MOST   (UINT64_C(1) << 31)
+#define FILE_MOST     (UINT64_C(1) << 31) /* up to the last byte that a file has of it */
+#define MEMORY_MOST   (UINT64_C(1) << 46)
+#define ZEROS_MOST    (UINT64_C(1) << 24) /* more than that at its end are not looked at */
 #define SEGMENTS_MOST 64u
 #define CHUNK         65536u
 
@@ -47,12 +49,24 @@ static const char *read_head(struct ttp_elf_view *elf, int file)
                : "its executable cannot be read";
 }
 
+/* Of what it reserves behind its file's bytes nothing is read, where that is much: a program may
+ * have gigabytes of zeros that it never touches. */
+static void leave_zeros(struct ttp_elf_view *elf)
+{
+    for (uint32_t i = 0; i < elf->count; i++) {
+        ElfW(Phdr) *s = &elf->segments[i];
+        uint64_t start = elf->bias + s->p_vaddr;
+        if (s->p_type == PT_LOAD && start + s->p_memsz > elf->read_high)
+            s->p_memsz = start < elf->read_high ? elf->read_high - start : 0;
+    }
+}
+
 /* Where it lies: its first mapping has its first loaded segment. */
 static const char *find_place(struct ttp_elf_view *elf, const struct ttp_maps *maps,
                               const char *path)
 {
     const struct ttp_map *first = NULL;
-    uint64_t low = UINT64_MAX, high = 0;
+    uint64_t low = UINT64_MAX, high = 0, end = 0;
     for (size_t i = 0; i < maps->count && first == NULL; i++)
         if (strcmp(maps->list[i].path, path) == 0)
             first = &maps->list[i];
@@ -60,17 +74,25 @@ static const char *find_place(struct ttp_elf_view *elf, const struct ttp_maps *m
         const ElfW(Phdr) *s = &elf->segments[i];
         if (s->p_type != PT_LOAD || s->p_memsz == 0)
             continue;
+        if (s->p_vaddr > MEMORY_MOST || s->p_memsz > MEMORY_MOST || s->p_filesz > s->p_memsz)
+            return "its executable is mapped in an unusual way";
         low = s->p_vaddr < low ? s->p_vaddr : low;
         high = s->p_vaddr + s->p_memsz > high ? s->p_vaddr + s->p_memsz : high;
+        end = s->p_vaddr + s->p_filesz > end ? s->p_vaddr + s->p_filesz : end;
     }
     if (first == NULL || low >= high)
         return "its executable is not mapped (it may have been replaced while it runs)";
     low &= ~(TTP_PAGE - 1);
-    if (high - low > MODULE_MOST || first->offset != 0)
+    if (first->offset != 0)
         return "its executable is mapped in an unusual way";
+    end = high - end <= ZEROS_MOST ? high : end;
+    if (end - low > FILE_MOST)
+        return "its executable is too large";
     elf->bias = first->start - low;
     elf->low = first->start;
     elf->high = first->start + ttp_page_up(high - low);
+    elf->read_high = first->start + ttp_page_up(end - low);
+    leave_zeros(elf);
     return NULL;
 }
 
@@ -86,8 +108,8 @@ static bool is_same_file(int file, const struct ttp_maps *maps, uint64_t at)
 static bool read_text(struct ttp_code_text *text, const struct ttp_elf_view *elf, int memory,
                       const struct ttp_maps *maps)
 {
-    *text = (struct ttp_code_text){.low = elf->low, .high = elf->high};
-    text->bytes = calloc(1, elf->high - elf->low + TTP_PAGE);
+    *text = (struct ttp_code_text){.low = elf->low, .high = elf->read_high};
+    text->bytes = calloc(1, text->high - text->low + TTP_PAGE);
     for (size_t i = 0; text->bytes != NULL && i < maps->count; i++) {
         const struct ttp_map *map = &maps->list[i];
         uint64_t from = map->start > text->low ? map->start : text->low;

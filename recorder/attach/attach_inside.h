@@ -217,6 +217,7 @@ struct ttp_elf_view {
     ElfW(Phdr) * segments;
     uint32_t count;
     uint64_t bias, low, high; /* where it is in memory */
+    uint64_t read_high;       /* up to where it is looked at: without many zeros behind it */
 };
 /* Refuses one whose code is not as in its file, but for what is ours, which the text is without. */
 struct ttp_target_look;
@@ -384,6 +385,7 @@ struct ttp_target {
     struct ttp_elf_view elf;
     struct ttp_code_text text;
     struct ttp_windows windows;
+    uint64_t near_low, near_high; /* what jumps and moved instructions reach */
     uint32_t cluster;
     uint64_t area, area_at; /* of its stubs: distance in the cluster's; where it is */
     bool *done, *skip;      /* of each change */

@@ -41,6 +41,37 @@ static bool is_only_called(const struct ttp_attach_wish *wish)
            (wish->chosen != NULL && (wish->chosen->flags & TTP_CHOSEN_CALLED) != 0);
 }
 
+static void reach_fixups(struct ttp_target *target, const void *plan, uint64_t at, uint32_t count)
+{
+    const struct ttp_plan_fixup *fixups = (const void *)((const uint8_t *)plan + at);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t to = target->elf.bias + fixups[i].target;
+        target->near_low = to < target->near_low ? to : target->near_low;
+        target->near_high = to > target->near_high ? to : target->near_high;
+    }
+}
+
+static bool is_long(const struct ttp_target *target)
+{
+    return target->elf.high - target->elf.low > CLUSTER_BYTES;
+}
+
+/* A module that is longer than a cluster has zeros for the most part: of it the code is reached,
+ * and what moved instructions refer to. A stub from which one is not reached is not used. */
+static void find_near(struct ttp_target *target)
+{
+    const struct ttp_patch_head *plan = target->windows.plan;
+    const struct ttp_plan_head *calls = target->windows.calls;
+    target->near_low = target->elf.low;
+    target->near_high = target->elf.high;
+    if (!is_long(target))
+        return;
+    target->near_high = target->text.high;
+    reach_fixups(target, plan, plan->fixups_at, plan->fixup_count);
+    if (calls != NULL)
+        reach_fixups(target, calls, calls->fixups_at, calls->fixup_count);
+}
+
 static ttape_status open_target(struct ttp_target *target, const struct ttp_target_look *look,
                                 const struct ttp_attach_wish *wish, ttape_error *err)
 {
@@ -56,6 +87,8 @@ static ttape_status open_target(struct ttp_target *target, const struct ttp_targ
     if (why == NULL && (target->done == NULL || target->skip == NULL || target->wanted == NULL ||
                         target->jumps == NULL || target->module == NULL))
         why = "memory is short";
+    if (why == NULL)
+        find_near(target);
     return why == NULL ? TTAPE_OK : ttp_attach_refuse(err, look->pid, "%s", why);
 }
 
@@ -66,19 +99,23 @@ static int compare_targets(const void *a, const void *b)
 }
 
 /* Modules that follow one another are one. The first one has the executable, where that is
- * patched. */
+ * patched; but for a long one, near whose code is little room: then the first one is empty, for
+ * what may lie anywhere. */
 static void find_clusters(struct ttp_targets *t)
 {
-    t->cluster_count = 0;
+    const uint32_t empty = is_long(&t->list[0]);
+    const uint64_t behind = t->list[0].elf.high;
+    t->clusters[0] = (struct ttp_cluster){.low = behind, .high = behind};
+    t->cluster_count = empty;
     for (size_t i = 0; i < t->count; i++) {
         struct ttp_target *target = &t->list[i];
         struct ttp_cluster *last =
-            t->cluster_count == 0 ? NULL : &t->clusters[t->cluster_count - 1];
-        if (last == NULL || target->elf.high - last->low > CLUSTER_BYTES) {
+            t->cluster_count == empty ? NULL : &t->clusters[t->cluster_count - 1];
+        if (last == NULL || target->near_high - last->low > CLUSTER_BYTES) {
             last = &t->clusters[t->cluster_count++];
-            *last = (struct ttp_cluster){.low = target->elf.low};
+            *last = (struct ttp_cluster){.low = target->near_low};
         }
-        last->high = target->elf.high;
+        last->high = target->near_high;
         target->cluster = t->cluster_count - 1;
         target->area = last->bytes;
         last->bytes += target->windows.area_bytes;
@@ -90,10 +127,10 @@ static bool has_room(struct ttp_targets *t)
 {
     qsort(t->list, t->count, sizeof *t->list, compare_targets);
     uint64_t low = 0;
-    uint32_t clusters = 0;
+    uint32_t clusters = is_long(&t->list[0]);
     for (size_t i = 0; i < t->count; i++)
-        if (clusters == 0 || t->list[i].elf.high - low > CLUSTER_BYTES) {
-            low = t->list[i].elf.low;
+        if (low == 0 || t->list[i].near_high - low > CLUSTER_BYTES) {
+            low = t->list[i].near_low;
             clusters++;
         }
     return clusters <= TTP_AGENT_AREAS && t->count <= TTP_AGENT_MODULES;

@@ -4,7 +4,8 @@ values included, and triggers end the recording. A library of its own is part of
 names choose and of the plan that is printed; --module chooses. Where most of its code is elsewhere,
 or is made while it runs, that is said. Plans that no folder keeps leave none behind; where there is
 no place for them, nothing is attached to. Values are those that can be had without a system call:
-of threads that were there and that come, and of a handler on a stack of its own."""
+of threads that were there and that come, and of a handler on a stack of its own. Gigabytes of
+zeros are in nobody's way."""
 import json
 import os
 import re
@@ -49,6 +50,10 @@ PROGRAM = r"""
 #define _GNU_SOURCE
 #include <unistd.h>
 int leaf(int n);
+#ifdef ZEROS
+char zeros[ZEROS];
+#define leaf(n) (leaf(n) + zeros[sizeof zeros - 1])
+#endif
 __attribute__((noinline)) int work(int n) { return leaf(n) + 1; }
 __attribute__((noinline)) int other(int n) { return leaf(n) - 1; }
 int main(void)
@@ -318,6 +323,16 @@ def check_elsewhere(program):
     assert {"leaf", "work", "other"} <= set(found), found
 
 
+def check_zeros(flags, library):
+    """More than jumps reach, wherever the program is put."""
+    for way in ((), ("-no-pie", "-fno-pie")):
+        program = WORK / "zeros"
+        subprocess.run(["cc", *flags, *way, "-mcmodel=medium", "-DZEROS=0xa0000000", "-o", program,
+                        "p.c", library, "-Wl,-rpath,$ORIGIN"], check=True, cwd=WORK)
+        found = called(program)
+        assert {"work", "other", "leaf", "write"} <= set(found), (way, found)
+
+
 def check_numbers(calls):
     """What goes in fits what comes out."""
     pairs = [re.fullmatch(r"numbers\(.* c=(\d+), .*\) = (-?\d+)", call) for call in calls]
@@ -383,6 +398,7 @@ def main():
     check_plan_folders(program)
     check_elsewhere(program)
     check_values(WORK / "v")
+    check_zeros(flags, library)
     print("filters and values of what is attached to: ok")
 
 
