@@ -331,12 +331,22 @@ static void note_known(struct ttape_graph *graph, const ttape_call *call)
         graph->info.has_switches || (graph->asks_switches && call->unknown_ns < call->total_ns);
 }
 
+/* In which threads wait for the recorder: that is no waiting of the program's. */
+static bool is_recorder(const struct ttape_graph *graph, uint32_t site)
+{
+    const struct ttp_definition_tables *d = &graph->reader->definitions;
+    return site < d->site_count && ttp_read_site_is_recorder(&d->sites[site]);
+}
+
 void ttp_graph_block(struct ttape_graph *graph, const ttape_call *top, int64_t blocked_ns)
 {
     if (graph->is_below != NULL &&
         (top == NULL || (ttp_graph_word(top, TTP_CALL_FLAGS) & CALL_WITHIN) == 0))
         return;
     uint32_t index = top != NULL ? ttp_graph_word(top, TTP_CALL_NODE) : TTAPE_GRAPH_START;
+    if (top != NULL && is_recorder(graph, top->site) &&
+        !is_recorder(graph, graph->nodes[index].site))
+        return; /* its own node is pruned */
     ttp_graph_add_ns(&touch_node(graph, index)->counts.blocked_ns, blocked_ns);
 }
 
@@ -462,7 +472,8 @@ static void merge(struct ttape_graph *graph)
             node->thread_count++;
             thread->call_count += is_function ? now->counts.call_count : 0;
             ttp_graph_add_ns(&thread->idle_ns, now->counts.idle_ns);
-            ttp_graph_add_ns(&thread->blocked_ns, now->counts.blocked_ns);
+            ttp_graph_add_ns(&thread->blocked_ns,
+                             is_recorder(graph, node->site) ? 0 : now->counts.blocked_ns);
         }
         now->counts = (ttape_graph_counts){0};
         now->is_touched = false;

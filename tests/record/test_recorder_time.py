@@ -51,6 +51,10 @@ def check_idle(checks, trace):
         waits = sum(row["blocked_ns"] for row in rows if row["name"] == traces.RECORDER)
         checks.equal(idle["main"], own, f"report {options}: main's idle time, of {waits} ns more")
         checks.that(idle["dlopen"] <= own, f"report {options}: dlopen's idle time: {idle}")
+        for more in ((), ("--all",), ("--min-share", "90%")):
+            graph = json.loads(setting.tracetape("graph", "--json", *more, trace).out)
+            checks.equal((graph["idle_ns"], sum(t["idle_ns"] for t in graph["threads"])),
+                         (own, own), f"graph {more}: idle time, of {waits} ns more")
         for by in ("thread", "process"):
             threads = json.loads(setting.tracetape("report", "--json", "--by", by, trace).out)
             checks.equal(sum(row["idle_ns"] for row in threads["rows"]), own,

@@ -128,7 +128,7 @@ typedef struct ttape_graph_thread {
     ttape_graph_source source;
     uint32_t start_node; /* that it was started in */
     uint64_t call_count, event_count;
-    int64_t span_ns, idle_ns, blocked_ns;
+    int64_t span_ns, idle_ns, blocked_ns; /* waits for the recorder are in its node's alone */
 } ttape_graph_thread;
 
 /* What one thread has of a node or an edge. */
