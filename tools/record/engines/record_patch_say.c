@@ -322,8 +322,9 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
     char exits[64] = "", called[48] = "", names[CALLED_BYTES];
     uint64_t left_count = count_called_left(patch, recording, names);
     if (patch->only_exits_left != 0)
-        (void)snprintf(exits, sizeof exits, "; %" PRIu32 " exits of its own are not seen",
-                       patch->only_exits_left);
+        (void)snprintf(exits, sizeof exits, "; %" PRIu32 " exit%s of its own %s not seen",
+                       patch->only_exits_left, patch->only_exits_left == 1 ? "" : "s",
+                       patch->only_exits_left == 1 ? "is" : "are");
     if (left_count != 0)
         (void)snprintf(called, sizeof called, ", but for %" PRIu64, left_count);
     bool is_all = patch->only_patchable == patch->only_functions && left_count == 0;
