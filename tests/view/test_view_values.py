@@ -140,7 +140,23 @@ def check_functions_that_fit(folder):
         check("another one", (row["calls"], row["total"]), ("1", "5"))
 
 
+def check_call_sites(folder):
+    """Details of a call say where it was made, as `slow` does."""
+    program, trace = Path(folder, "program"), Path(folder, "places.ttape")
+    source = Path(__file__).parents[1] / "record" / "programs" / "p_call_sites.c"
+    subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-o", program, source], check=True)
+    subprocess.run([COMMAND, "record", "-q", "-f", "-o", trace, "--patch", ".", "--call-sites",
+                    "--", program], check=True)
+    with Server(trace) as server:
+        for call in say("slow", "--json", "--limit", 3, trace, "deep")["calls"]:
+            answer = server.ask(f"values?id={call['id']}")[0]
+            wanted = f"(from {call['argument_constants'][0]})"
+            check(f"where {call['id']} was called", answer["arguments_text"], wanted)
+            check(f"it is a line: {wanted}", wanted.startswith("(from p_call_sites.c:"))
+
+
 with tempfile.TemporaryDirectory() as place:
+    check_call_sites(place)
     check_functions_that_fit(place)
     small = make_small(place)
     with Server(small) as one:
