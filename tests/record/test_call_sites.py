@@ -185,6 +185,10 @@ def check_hooks(checks, folder, expected):
                                     if key[0] in ("deep", "rounds")}, f"some hooks, {options}")
         checks.equal({row["name"] for row in report(trace, "--by", "site")["rows"]
                       if row["from"] is not None}, {"deep", "rounds"}, f"of others none: {options}")
+    done = setting.tracetape("record", "-f", "-o", trace, "--call-sites=nobody", "--", program)
+    checks.that(b"--call-sites: no function of that name" in done.err, "nobody", done)
+    done = setting.tracetape("record", "-f", "-o", trace, "--call-sites=work", "--", program)
+    checks.that(b"--call-sites: " not in done.err, "somebody", done)
     done = setting.tracetape("record", "-f", "-o", trace, "--call-sites=work", "--no-symbols", "--",
                              program)
     checks.that(done.status == 2 and b"hooks tell no names" in done.err, "without names", done)

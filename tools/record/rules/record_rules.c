@@ -233,7 +233,10 @@ bool tool_record_has_call_site(void *context, const ttape_site *site, const ttap
 {
     struct tool_record_rules *rules = context;
     (void)module;
-    return tool_record_matches_name(rules, rules->call_sites, site->symbol);
+    bool is_asked = tool_record_matches_name(rules, rules->call_sites, site->symbol);
+    if (is_asked && rules->has_called != NULL)
+        __atomic_store_n(rules->has_called, true, __ATOMIC_RELAXED);
+    return is_asked;
 }
 
 bool tool_record_is_application(void *context, const ttape_module *module, ttape_string executable)

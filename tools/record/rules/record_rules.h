@@ -37,7 +37,8 @@ struct tool_record_rules {
     struct tool_patterns *functions, *next_functions;
     ttape_site_rules first;                 /* without filters */
     const struct tool_patterns *called;     /* functions of libraries; NULL, or none: all */
-    const struct tool_patterns *call_sites; /* hooks' functions that say where they are called */
+    const struct tool_patterns *call_sites; /* hooks' functions that say where they are called, */
+    bool *has_called;                       /* and whether there was one */
     char *text;                             /* of the last name, as a C string */
     size_t text_capacity;
     char *mangled;         /* the last mangled name that was asked about, and */

@@ -70,6 +70,7 @@ static void say_all(struct tool_record_session *session, const ttape_recording *
     tool_record_triggers_say(&session->rules);
     if (session->patch.values.hand_count != 0 && tool_record_patch_tries(&session->patch))
         tool_record_values_say_unused(&session->patch.values);
+    tool_record_values_say_uncalled(&session->patch.values);
     tool_record_say_trace(session->output, !session->no_blocks);
     tool_record_say_elsewhere(&session->patch, session->output);
     if (!result->has_status || session->send.is_asked)

@@ -231,6 +231,7 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
                      "that are patched, of --libcalls and --syscalls");
     if (!tool_record_patch_open(&session->patch, o))
         return fail_plans(session);
+    session->rules.has_called = session->patch.values.has_called;
     if (session->patch.inlined)
         session->rules.names.copies = &session->patch.copies;
     name_all_values(session, o);

@@ -111,6 +111,8 @@ bool tool_record_values_are_given(const struct tool_record_values *values)
 void tool_record_values_open(struct tool_record_values *values)
 {
     (void)pthread_mutex_init(&values->lock, NULL);
+    values->has_called = tool_allocate(1, sizeof *values->has_called);
+    *values->has_called = false;
 }
 
 void tool_record_values_close(struct tool_record_values *values)
@@ -120,6 +122,7 @@ void tool_record_values_close(struct tool_record_values *values)
     for (size_t i = 0; i < values->known_count; i++)
         free((void *)(uintptr_t)values->known[i].values.texts.data);
     tool_record_value_names_close(values->names);
+    free(values->has_called);
     free(values->hands);
     free(values->known);
     tool_patterns_close(&values->arguments);
@@ -149,11 +152,21 @@ void tool_record_values_say_unused(const struct tool_record_values *values)
             say_unknown(&values->hands[i]);
 }
 
+void tool_record_values_say_uncalled(const struct tool_record_values *values)
+{
+    if (values->called.count != 0 && !values->all_called && values->has_called != NULL &&
+        !__atomic_load_n(values->has_called, __ATOMIC_RELAXED))
+        tool_message("--call-sites: no function of that name was patched, or has hooks and was "
+                     "called, and the command asks no library for any: --plan has names");
+}
+
 /* -- what is wanted -- */
 
 uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name)
 {
     bool is_called = values->all_called || tool_patterns_match_name(&values->called, name);
+    if (is_called && values->has_called != NULL)
+        __atomic_store_n(values->has_called, true, __ATOMIC_RELAXED);
     uint32_t wanted = is_called ? TOOL_VALUES_CALL_SITE : 0;
     if (tool_patterns_match_name(&values->excluded, name))
         return wanted;

@@ -26,6 +26,7 @@ struct tool_record_values {
     struct tool_patterns excluded;   /* of these nothing; */
     struct tool_patterns called;     /* of these where they were called, whatever `excluded` says */
     bool all_called;
+    bool *has_called; /* a function's name matched; after the opening */
     struct tool_record_hand *hands;
     size_t hand_count, hand_capacity;
     bool has_more_hands; /* than there may be */
@@ -40,6 +41,8 @@ struct tool_record_values {
 
 /* What was said by hand of functions that nobody has found: a line each. */
 void tool_record_values_say_unused(const struct tool_record_values *values);
+/* The same of `called`. */
+void tool_record_values_say_uncalled(const struct tool_record_values *values);
 
 /* Option parsers, of tool_record_values. --args[=REGEX | NAME@arg1/i32,...,retval/s] */
 bool tool_parse_values(const char *text, void *into);
