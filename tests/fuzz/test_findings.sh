@@ -72,6 +72,35 @@ END
 status 3 "$T" export --format svg none.ttape -o none.svg
 has none.svg '</svg>'
 
+# more_values_than_are_written: a file may say that an event has any number of values, and what
+# Perfetto is told of it had room for those that our writer allows.
+printf '0 1 enter a 1\n1 1 exit\n' >values.txt
+status 0 "$T" convert values.txt -o values.ttape
+PYTHONPATH=$TTAPE_SRC/tests/conformance python3 - <<'END'
+import struct
+from xxh3 import xxh3_64
+data = open("values.ttape", "rb").read()
+at = data.find(b"\xf3TTchk\xb1\x1a\x04\x00")
+stored = struct.unpack_from("<Q", data, at + 24)[0]
+head, payload = bytearray(data[at:at + 56]), bytearray(data[at + 64:at + 64 + stored])
+end = 96 + 24 * struct.unpack_from("<I", payload, 8)[0]
+last = end - 24  # the directory's entry of the values, which are the last section
+assert struct.unpack_from("<H", payload, last)[0] == 48
+payload = payload[:-struct.unpack_from("<I", payload, last + 4)[0]]
+values = b"\x01\xd8\x04\x00\x00\xd8\x04" + bytes(600) + bytes(i % 128 for i in range(600))
+struct.pack_into("<HHIIIQ", payload, last, 48, 0, len(values), len(values), 0, xxh3_64(values))
+struct.pack_into("<Q", payload, 0, xxh3_64(bytes(payload[8:end])))
+payload += values
+struct.pack_into("<QQQ", head, 24, len(payload), len(payload), xxh3_64(bytes(payload)))
+head += struct.pack("<Q", xxh3_64(bytes(head)))
+open("values.ttape", "wb").write(data[:at] + head + payload)
+END
+status 0 "$T" dump values.ttape
+has out ' 86, 87\)'
+for format in perfetto chrome csv; do
+    status 0 "$T" export --format "$format" values.ttape -o "values.$format"
+done
+
 # pattern_bombs: sixty bytes of a recording asked regcomp for gigabytes; a nested repeat, a chain of
 # pluses, a deep nesting, a back reference.
 mkdir bomb

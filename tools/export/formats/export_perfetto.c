@@ -27,8 +27,7 @@ typedef Perfetto__Protos__InternedData pf_interned;
 #define NEEDS       PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_NEEDS_INCREMENTAL_STATE
 
 #define SEQUENCE    1u
-#define ANNOTATIONS (TTAPE_EVENT_MAX_VALUES + 2u) /* values, how it ended, how it was reached */
-#define PLAIN_BYTES 256u                          /* most that a packet without texts can take */
+#define PLAIN_BYTES 256u /* most that a packet without texts can take */
 
 /* Ids of what is interned. Categories are the site kinds, then these; annotation names and the
  * names of what is no site go into one table of texts. */
@@ -69,7 +68,7 @@ struct perfetto {
     bool *has_location;         /* by site */
     struct ttp_key_map signals; /* those that have a name, numbered */
     struct tool_buffer packed, name, file, text;
-    pf_annotation *annotations; /* as many as an event can have */
+    size_t annotation_room; /* of each of these: a file may say more values than writers write */
     pf_annotation **annotation_list;
     struct tool_buffer *annotation_texts; /* their names and values */
     struct tool_export_path path;
@@ -217,13 +216,26 @@ static void set_other(struct perfetto *out, struct making *make, int category, u
 
 /* ---- annotations ---- */
 
+static void add_annotation_room(struct perfetto *out)
+{
+    size_t index = out->annotation_room, text_room = index;
+    tool_grow((void **)&out->annotation_list, &out->annotation_room, index + 1,
+              sizeof(pf_annotation *));
+    tool_grow((void **)&out->annotation_texts, &text_room, index + 1, sizeof(struct tool_buffer));
+    for (; index < out->annotation_room; index++) {
+        out->annotation_list[index] = tool_allocate(1, sizeof(pf_annotation));
+        out->annotation_texts[index] = (struct tool_buffer){0};
+    }
+}
+
 static pf_annotation *add_annotation(struct perfetto *out, struct making *make, const char *name)
 {
     size_t index = make->event.n_debug_annotations++;
-    pf_annotation *annotation = &out->annotations[index];
+    if (index == out->annotation_room)
+        add_annotation_room(out);
+    pf_annotation *annotation = out->annotation_list[index];
     struct tool_buffer *text = &out->annotation_texts[index];
     perfetto__protos__debug_annotation__init(annotation);
-    out->annotation_list[index] = annotation;
     make->event.debug_annotations = out->annotation_list;
     text->size_bytes = 0;
     tool_buffer_text(text, name);
@@ -475,13 +487,12 @@ static int write_perfetto(struct tool_export *export)
     struct perfetto out = {.export = export, .last_process = TTAPE_NONE};
     out.site_kinds = tool_allocate(export->info.site_count, sizeof(uint8_t));
     out.has_location = tool_allocate(export->info.site_count, sizeof(bool));
-    out.annotations = tool_allocate(ANNOTATIONS, sizeof(pf_annotation));
-    out.annotation_list = tool_allocate(ANNOTATIONS, sizeof(pf_annotation *));
-    out.annotation_texts = tool_allocate(ANNOTATIONS, sizeof(struct tool_buffer));
     put_lost_nowhere(&out);
     tool_export_walk(export, &calls, &out);
-    for (size_t i = 0; i < ANNOTATIONS; i++)
+    for (size_t i = 0; i < out.annotation_room; i++) {
         tool_buffer_close(&out.annotation_texts[i]);
+        free(out.annotation_list[i]);
+    }
     tool_buffer_close(&out.packed);
     tool_buffer_close(&out.name);
     tool_buffer_close(&out.file);
@@ -489,7 +500,6 @@ static int write_perfetto(struct tool_export *export)
     tool_export_path_close(&out.path);
     free(out.annotation_texts);
     free(out.annotation_list);
-    free(out.annotations);
     tool_map_close(&out.signals);
     free(out.has_location);
     free(out.site_kinds);
