@@ -144,12 +144,26 @@ static void begin_block(struct ttp_outside *outside, struct ttp_outside_thread *
     thread->at = TTP_BLOCK_HEAD_BYTES;
 }
 
+/* Of records that belong together the first one is stored last: the recorder takes what lies in
+ * front of the first empty place. */
+static uint32_t leave_place(struct ttp_outside_thread *thread)
+{
+    uint32_t at = thread->at;
+    thread->at += 8;
+    return at;
+}
+
+static void put_at(struct ttp_outside *outside, const struct ttp_outside_thread *thread,
+                   uint32_t at, uint64_t record)
+{
+    uint64_t *place = (uint64_t *)block_at(outside, thread->block) + at / 8;
+    __atomic_store_n(place, record, __ATOMIC_RELEASE);
+}
+
 static void put_record(struct ttp_outside *outside, struct ttp_outside_thread *thread,
                        uint64_t record)
 {
-    uint64_t *place = (uint64_t *)block_at(outside, thread->block) + thread->at / 8;
-    __atomic_store_n(place, record, __ATOMIC_RELEASE);
-    thread->at += 8;
+    put_at(outside, thread, leave_place(thread), record);
 }
 
 static void end_block(struct ttp_outside *outside, struct ttp_outside_thread *thread)
@@ -185,17 +199,16 @@ uint64_t ttp_outside_clock(const struct ttp_outside *outside)
 }
 
 /* Room, and the epoch of the time of what comes; a gap for what had no room before. */
-static bool begin_record(struct ttp_outside *outside, struct ttp_outside_thread *thread,
-                         uint32_t records, uint64_t *now)
+static bool begin_record_at(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                            uint32_t records, uint64_t now)
 {
-    *now = ttp_outside_clock(outside);
-    uint64_t epoch = *now >> TTP_RECORD_TIME_BITS;
+    uint64_t epoch = now >> TTP_RECORD_TIME_BITS;
     if (thread->serial == 0)
         thread->serial = ttp_outside_serial(outside);
     if (thread->at == 0)
         thread->epoch = epoch;
     if (thread->started == 0)
-        thread->started = *now;
+        thread->started = now;
     if (!make_room(outside, thread, records + 2)) {
         thread->dropped++;
         outside->lost++;
@@ -207,11 +220,18 @@ static bool begin_record(struct ttp_outside *outside, struct ttp_outside_thread 
     }
     if (thread->dropped > 0)
         put_record(outside, thread,
-                   ttp_record_extension(TTP_EXT_GAP, *now,
+                   ttp_record_extension(TTP_EXT_GAP, now,
                                         thread->dropped << TTP_GAP_REASON_BITS |
                                             TTAPE_GAP_REASON_OVERFLOW));
     thread->dropped = 0;
     return true;
+}
+
+static bool begin_record(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                         uint32_t records, uint64_t *now)
+{
+    *now = ttp_outside_clock(outside);
+    return begin_record_at(outside, thread, records, *now);
 }
 
 bool ttp_outside_call(struct ttp_outside *outside, struct ttp_outside_thread *thread, uint64_t tag,
@@ -230,8 +250,9 @@ bool ttp_outside_call_open(struct ttp_outside *outside, struct ttp_outside_threa
     uint64_t now;
     if (!begin_record(outside, thread, 2, &now))
         return false;
-    put_record(outside, thread, ttp_record_extension(TTP_EXT_OPEN, now, 0));
+    uint32_t first = leave_place(thread);
     put_record(outside, thread, ttp_record_call(TTP_TAG_ENTER, now, address));
+    put_at(outside, thread, first, ttp_record_extension(TTP_EXT_OPEN, now, 0));
     return true;
 }
 
@@ -252,11 +273,12 @@ void ttp_outside_stopped(struct ttp_outside *outside, struct ttp_outside_thread 
     if (!begin_record(outside, thread, 2, &now))
         return;
     uint64_t ago = off != 0 && now > off ? (now - off) / TTP_AGO_TICKS : 0;
-    put_record(outside, thread, ttp_record_extension(TTP_EXT_AGO, now, ago));
+    uint32_t first = leave_place(thread);
     put_record(
         outside, thread,
         ttp_record_extension(TTP_EXT_GAP, now,
                              ttp_stop_payload(TTAPE_GAP_REASON_STOPPED, TTP_STOP_SEEN, events)));
+    put_at(outside, thread, first, ttp_record_extension(TTP_EXT_AGO, now, ago));
 }
 
 struct packing {
@@ -276,23 +298,62 @@ static void pack(struct ttp_outside *outside, struct ttp_outside_thread *thread,
     }
 }
 
+struct message {
+    uint32_t kind, count;
+    const struct ttp_outside_field *fields;
+};
+
+static size_t size_of(const struct message *m)
+{
+    size_t size = 0;
+    for (uint32_t i = 0; i < m->count; i++)
+        size += m->fields[i].size_bytes;
+    return size;
+}
+
+static uint32_t records_of(size_t size_bytes)
+{
+    return 1 + (uint32_t)((size_bytes + TTP_DATA_BYTES - 1) / TTP_DATA_BYTES);
+}
+
+static void put_message(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                        const struct message *m, uint64_t now)
+{
+    struct packing packing = {0};
+    uint32_t head = leave_place(thread);
+    for (uint32_t i = 0; i < m->count; i++)
+        pack(outside, thread, &packing, m->fields[i].data, m->fields[i].size_bytes);
+    if (packing.count > 0)
+        put_record(outside, thread, ttp_record_data(packing.word));
+    put_at(outside, thread, head,
+           ttp_record_extension(TTP_EXT_MESSAGE, now, (uint64_t)m->kind << 24 | size_of(m)));
+}
+
 bool ttp_outside_message(struct ttp_outside *outside, struct ttp_outside_thread *thread,
                          uint32_t kind, const struct ttp_outside_field *fields, uint32_t count)
 {
-    size_t size = 0;
     uint64_t now;
-    struct packing packing = {0};
-    for (uint32_t i = 0; i < count; i++)
-        size += fields[i].size_bytes;
-    uint32_t records = 1 + (uint32_t)((size + TTP_DATA_BYTES - 1) / TTP_DATA_BYTES);
+    const struct message m = {kind, count, fields};
+    uint32_t records = records_of(size_of(&m));
     if (records + 2 > TTP_BLOCK_RECORDS || !begin_record(outside, thread, records, &now))
         return false;
-    put_record(outside, thread,
-               ttp_record_extension(TTP_EXT_MESSAGE, now, (uint64_t)kind << 24 | size));
-    for (uint32_t i = 0; i < count; i++)
-        pack(outside, thread, &packing, fields[i].data, fields[i].size_bytes);
-    if (packing.count > 0)
-        put_record(outside, thread, ttp_record_data(packing.word));
+    put_message(outside, thread, &m, now);
+    return true;
+}
+
+bool ttp_outside_valued(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                        const struct ttp_outside_end *call, const struct ttp_outside_field *fields,
+                        uint32_t count)
+{
+    const struct message m = {TTP_MESSAGE_VALUES, count, fields};
+    uint32_t records = 1 + records_of(size_of(&m));
+    bool has_values = records + 2 <= TTP_BLOCK_RECORDS;
+    if (!begin_record_at(outside, thread, has_values ? records : 1, call->now))
+        return false;
+    uint32_t first = leave_place(thread);
+    if (has_values)
+        put_message(outside, thread, &m, call->now);
+    put_at(outside, thread, first, ttp_record_call(call->tag, call->now, call->address));
     return true;
 }
 

@@ -55,6 +55,14 @@ struct ttp_outside_field {
 
 bool ttp_outside_message(struct ttp_outside *outside, struct ttp_outside_thread *thread,
                          uint32_t kind, const struct ttp_outside_field *fields, uint32_t count);
+/* One end of a call, with values; what fits into no block is left out. The time is one of
+ * ttp_outside_clock, from behind the last record. */
+struct ttp_outside_end {
+    uint64_t tag, address, now;
+};
+bool ttp_outside_valued(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                        const struct ttp_outside_end *call, const struct ttp_outside_field *fields,
+                        uint32_t count);
 /* The thread goes on with its stream by itself. */
 void ttp_outside_give(struct ttp_outside *outside, struct ttp_outside_thread *thread,
                       struct ttp_mark_stream *given);

@@ -95,10 +95,11 @@ static void write_exit(struct ttp_tracer *tracer, struct ttp_traced *thread,
     bool is_counted = call->is_counted && count_now(tracer, thread, &now);
     uint64_t counted = is_counted ? now - call->counted : 0;
     counted -= is_counted && counted >= tracer->counter->own ? tracer->counter->own : 0;
-    (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, call->key);
     bool is_error = result < 0 && result >= -4095;
     if (has_result && (is_error || is_counted || tracer->options->arguments))
         ttp_traced_result(tracer, thread, call, result, is_counted ? &counted : NULL);
+    else
+        (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, call->key);
 }
 
 /* Calls that a jump has left. */
@@ -146,9 +147,11 @@ static void write_enter(struct ttp_tracer *tracer, struct ttp_traced *thread,
     if (is_off(tracer, thread))
         return;
     call->key = key_of(tracer, thread, call->number);
-    call->is_written = ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, call->key);
-    if (call->is_written && tracer->options->arguments)
+    if (tracer->options->arguments)
         ttp_traced_arguments(tracer, thread, call, arguments);
+    else
+        call->is_written =
+            ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, call->key);
     if (call->is_written)
         call->is_counted = count_now(tracer, thread, &call->counted);
 }
@@ -373,10 +376,6 @@ void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
         return;
     announce(tracer, thread, SYS_execve);
     tracer->counts->calls++;
-    if (!ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER,
-                          TTP_CALL_KEYS + SYS_execve))
-        return;
-    ttp_traced_put_kept(tracer, thread);
-    if (ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, TTP_CALL_KEYS + SYS_execve))
-        ttp_traced_put_success(tracer, thread);
+    if (ttp_traced_put_kept(tracer, thread, TTP_CALL_KEYS + SYS_execve))
+        ttp_traced_put_success(tracer, thread, TTP_CALL_KEYS + SYS_execve);
 }

@@ -133,10 +133,10 @@ static bool add_part(struct ttp_traced_values *values, const struct ttp_part_rea
     return true;
 }
 
-static void write_values(struct ttp_tracer *tracer, struct ttp_traced *thread,
-                         const struct ttp_traced_values *values)
+static bool write_call(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                       const struct ttp_outside_end *call, const struct ttp_traced_values *values)
 {
-    (void)ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_VALUES, values->fields,
+    return ttp_outside_valued(&tracer->outside, &thread->out, call, values->fields,
                               values->field_count);
 }
 
@@ -186,9 +186,11 @@ void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
                           struct ttp_traced_call *call, const uint64_t *arguments)
 {
     struct ttp_traced_values values;
+    const struct ttp_outside_end enter = {TTP_TAG_ENTER, call->key,
+                                          ttp_outside_clock(&tracer->outside)};
     memcpy(call->arguments, arguments, sizeof(call->arguments));
     read_arguments(tracer, thread, call, &values);
-    write_values(tracer, thread, &values);
+    call->is_written = write_call(tracer, thread, &enter, &values);
 }
 
 void ttp_traced_keep(struct ttp_tracer *tracer, const struct ttp_traced *thread, uint32_t number,
@@ -203,21 +205,26 @@ void ttp_traced_keep(struct ttp_tracer *tracer, const struct ttp_traced *thread,
     read_arguments(tracer, thread, &call, tracer->kept);
 }
 
-void ttp_traced_put_kept(struct ttp_tracer *tracer, struct ttp_traced *thread)
+bool ttp_traced_put_kept(struct ttp_tracer *tracer, struct ttp_traced *thread, uint64_t key)
 {
-    if (tracer->kept != NULL)
-        write_values(tracer, thread, tracer->kept);
+    const struct ttp_outside_end enter = {TTP_TAG_ENTER, key, ttp_outside_clock(&tracer->outside)};
+    return tracer->kept != NULL
+               ? write_call(tracer, thread, &enter, tracer->kept)
+               : ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, key);
 }
 
-void ttp_traced_put_success(struct ttp_tracer *tracer, struct ttp_traced *thread)
+void ttp_traced_put_success(struct ttp_tracer *tracer, struct ttp_traced *thread, uint64_t key)
 {
+    const struct ttp_outside_end end = {TTP_TAG_EXIT, key, ttp_outside_clock(&tracer->outside)};
     struct ttp_traced_values *values = tracer->kept;
     tracer->kept = NULL;
-    if (values == NULL)
+    if (values == NULL) {
+        (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, key);
         return;
+    }
     values->field_count = values->value_count = 0;
     add_number(values, TTAPE_VALUE_SIGNED, 0);
-    write_values(tracer, thread, values);
+    (void)write_call(tracer, thread, &end, values);
     free(values);
 }
 
@@ -255,11 +262,13 @@ void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
                        const struct ttp_traced_call *call, int64_t result, const uint64_t *counted)
 {
     struct ttp_traced_values values;
+    const struct ttp_outside_end end = {TTP_TAG_EXIT, call->key,
+                                        ttp_outside_clock(&tracer->outside)};
     values.field_count = values.value_count = 0;
     add_number(&values, TTAPE_VALUE_SIGNED, (uint64_t)result);
     if (tracer->options->arguments)
         add_filled(&values, tracer, thread, call, result);
     if (counted != NULL)
         add_number(&values, TTAPE_VALUE_UNSIGNED, *counted);
-    write_values(tracer, thread, &values);
+    (void)write_call(tracer, thread, &end, &values);
 }

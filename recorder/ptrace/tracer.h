@@ -131,22 +131,23 @@ uint32_t ttp_traced_status(uint32_t tid, const char *name, uint32_t number);
  * The size of both. */
 size_t ttp_traced_path(uint32_t pid, char *path, size_t room);
 
-/* ---- traced_values.c: behind the record of a call's entry or exit ---- */
+/* ---- traced_values.c: a call's entry or exit, with values behind it ---- */
 
 /* Reads `count` bytes of the thread's memory, a page at most; or fewer, where it ends before. */
 size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t from, size_t count);
+/* Writes the entry, and notes whether it is written. */
 void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
                           struct ttp_traced_call *call, const uint64_t *arguments);
-/* `counted`: what the counter says of the call; NULL: nothing. */
+/* Writes the exit. `counted`: what the counter says of the call; NULL: nothing. */
 void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
                        const struct ttp_traced_call *call, int64_t result, const uint64_t *counted);
 
 /* Of a command that is about to be executed: what its call is given, as its memory is gone then. */
 void ttp_traced_keep(struct ttp_tracer *tracer, const struct ttp_traced *thread, uint32_t number,
                      const uint64_t *arguments);
-/* Behind the record of that call's entry, and of its exit; nothing where nothing was kept. */
-void ttp_traced_put_kept(struct ttp_tracer *tracer, struct ttp_traced *thread);
-void ttp_traced_put_success(struct ttp_tracer *tracer, struct ttp_traced *thread);
+/* That call's entry, and its exit; without values where nothing was kept. False: not written. */
+bool ttp_traced_put_kept(struct ttp_tracer *tracer, struct ttp_traced *thread, uint64_t key);
+void ttp_traced_put_success(struct ttp_tracer *tracer, struct ttp_traced *thread, uint64_t key);
 
 /* ---- traced_facts.c ---- */
 
