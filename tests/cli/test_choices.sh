@@ -80,6 +80,7 @@ for option in --function --group; do
 done
 status 4 "$T" dump a.ttape --function nowhere
 has err "^tracetape: nothing that was called matches 'nowhere'$"
+lines out 0
 
 # A folder's .tracetape gives options to its verbs, before those that are typed, and says so.
 # Nobody else's file does, and none that says where to write.

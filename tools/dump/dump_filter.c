@@ -210,6 +210,17 @@ static void find_last(struct tool_dump *dump)
 
 /* ---- all ---- */
 
+/* Before anything is printed. What a trace that grows does not have may come. */
+static bool may_match(struct tool_dump *dump)
+{
+    uint32_t site = 0, count = dump->info.site_count;
+    if (!dump->filter.has_regex || dump->is_followed)
+        return true;
+    while (site < count && !tool_site_matches(&dump->names, site, &dump->filter.regex))
+        site++;
+    return site < count;
+}
+
 int tool_dump_filter_prepare(struct tool_dump *dump)
 {
     struct tool_dump_filter *filter = &dump->filter;
@@ -220,6 +231,8 @@ int tool_dump_filter_prepare(struct tool_dump *dump)
     filter->matches = tool_reallocate(filter->matches, sites + 1u, 1);
     memset(filter->matches, 0, sites + 1u);
     filter->site_count = sites;
+    if (!may_match(dump))
+        return tool_dump_filter_end(filter);
     filter->stream_count = dump->info.stream_count;
     if (filter->wishes->min_time.given)
         status = find_long_calls(dump);
