@@ -101,12 +101,12 @@ ttape_status ttp_path_application(struct ttp_encode *e, struct ttp_thread *threa
  * then; TTAPE_NONE: it is in none. */
 ttape_status ttp_frame_module(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
                               uint32_t *module, ttape_error *err);
-/* Names what pointers among values point to, and where calls were made, which are pointers from
- * then on. */
 /* Whether values behind that record are where a hook's function was called, and of that function
  * nobody asked for it. */
 bool ttp_values_unasked(const struct ttp_encode *e, const struct ttp_thread *thread,
                         uint64_t record, const uint8_t *bytes, uint32_t size);
+/* Names what pointers among values point to, and where calls were made, which are pointers from
+ * then on. */
 ttape_status ttp_values_name(struct ttp_encode *e, struct ttp_thread *thread, ttape_value *values,
                              uint32_t count, bool names_pointers, ttape_error *err);
 /* What that said; NULL: nothing. */

@@ -310,7 +310,7 @@ START_TEST(leaves_have_values)
     at = add_number(bytes, at, TTAPE_VALUE_NULL, 0);
     ttest_message(&block, TTP_MESSAGE_LEAF, bytes, at);
     ttest_message(&block, TTP_MESSAGE_LEAF, bytes, at - 1); /* the last value is cut */
-    bytes[8] = 9;                                           /* no such type: none */
+    bytes[8] = TTP_VALUE_HOOK_SITE + 1;                     /* no such type: none */
     ttest_message(&block, TTP_MESSAGE_LEAF, bytes, at);
     at = add_text(bytes, 8, TTAPE_VALUE_STRING, "long");
     memset(bytes + 9, 0xFF, 4); /* longer than the message */
