@@ -12,6 +12,8 @@ PRODUCT = ("base", "format", "writer", "reader", "answers", "recorder", "libtrac
            "tools")
 IGNORED = {".git", "build", "__pycache__", ".cache"}
 
+IN_HASTE = os.environ.get("TTAPE_QUICK") == "1"
+
 
 def files(*suffixes, under=None):
     """Repository-relative paths of the files with these suffixes, sorted."""
@@ -25,12 +27,12 @@ def files(*suffixes, under=None):
 
 
 def recent(paths):
-    """Of these paths what the last 100 commits or the work tree changed; all of them in the long
-    form, and where the history is not there."""
+    """Of these paths what the last 100 commits (in haste, for scripts/quick, 10) or the work tree
+    changed; all of them in the long form, and where the history is not there."""
     if os.environ.get("TTAPE_THOROUGH") == "1":
         return list(paths)
-    named = []
-    for words in (["log", "-100", "--name-only", "--format="], ["diff", "--name-only", "HEAD"],
+    named, commits = [], "-10" if IN_HASTE else "-100"
+    for words in (["log", commits, "--name-only", "--format="], ["diff", "--name-only", "HEAD"],
                   ["ls-files", "--others", "--exclude-standard"]):
         run = subprocess.run(["git", "-c", f"safe.directory={ROOT}", *words], cwd=ROOT,
                              capture_output=True, text=True, check=False)

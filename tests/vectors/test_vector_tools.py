@@ -123,6 +123,8 @@ def main():
         print(f"SKIPPED: there is no command '{binary}' yet")
         return SKIPPED
     expectations = sorted(folder.glob("*.json"))
+    if os.environ.get("TTAPE_QUICK") == "1":
+        expectations = expectations[::3]
     bad = 0
     for path in expectations:
         expected = json.loads(path.read_text(encoding="utf-8"))
