@@ -165,6 +165,8 @@ def odd(work):
     assert missing.returncode == 4 and b"nobody" in missing.stderr, missing
     wrong = call("export", "--format", "svg", calm, "--picture", "histogram", "-F", "(")
     assert wrong.returncode == 4 and b"regular expression" in wrong.stderr, wrong
+    for first in (0, 2**62, 2**63 - 3000, 2**63 - 3):  # doubles are far apart there
+        draw(convert(work / f"{first}.ttape", f"{first} 7 enter f\n{2**63 - 2} 7 exit\n"))
     texts, _ = draw(convert(work / "empty.ttape", "thread 7 7 t\n"))
     assert "0 of 0 threads" in texts[1], texts
     if shutil.which("rsvg-convert"):

@@ -141,6 +141,21 @@ static void add_tile(struct timeline *line, uint32_t lane, size_t *open, const t
                                  .to = start + (i + 1) * bucket});
 }
 
+/* The tile of a tick, which as a double may be one that no trace has. Tiles of the last level have
+ * 2^63 ticks, as many as a shift can divide by. */
+static int64_t tile_at(const ttape_tile_axis *axis, double tick, uint32_t level)
+{
+    const uint32_t bits = 8; /* of a place in a tile */
+    double tile_ticks = ldexp(1, (int)(level + bits)), tile = floor(tick / tile_ticks);
+    if (tile <= floor((double)axis->first_tick / tile_ticks))
+        return axis->first_tick >> (level + bits);
+    if (tile >= floor((double)axis->last_tick / tile_ticks))
+        return axis->last_tick >> (level + bits);
+    return (int64_t)tile;
+}
+
+_Static_assert(TTAPE_TILE_BUCKETS == 1u << 8, "as tile_at shifts");
+
 static int fill_lane(struct timeline *line, uint32_t number)
 {
     struct lane *lane = &line->lanes[number];
@@ -166,16 +181,17 @@ static int fill_lane(struct timeline *line, uint32_t number)
         how.level++;
     double pixels = line->width / ticks, bucket = ldexp(pixels, (int)how.level);
     double tile_ticks = ldexp(TTAPE_TILE_BUCKETS, (int)how.level);
-    for (double i = floor(first / tile_ticks); i * tile_ticks <= last; i++) {
+    int64_t end = tile_at(&axis, last, how.level);
+    for (int64_t i = tile_at(&axis, first, how.level); i <= end; i++) {
         ttape_tile *tile;
         ttape_tile_info info;
-        how.index = (int64_t)i;
+        how.index = i;
         if (ttape_tile_make(&tile, line->export->reader, &how, &err) != TTAPE_OK)
             return tool_fail("'%s': %s", line->export->input->name, err.message);
         ttape_tile_get_info(tile, &info);
         lane->is_cut |= info.is_cut;
         add_tile(line, number, open, tile,
-                 (i * tile_ticks - (line->from_ns - origin) / tick_ns) * pixels, bucket);
+                 ((double)i * tile_ticks - (line->from_ns - origin) / tick_ns) * pixels, bucket);
         ttape_tile_close(tile);
     }
     return TOOL_OK;
