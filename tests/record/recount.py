@@ -24,6 +24,7 @@ manual:
 """
 import csv
 import json
+import os
 import re
 import subprocess
 from dataclasses import dataclass, field
@@ -283,15 +284,15 @@ def rows_of(trace, *options):
 
 
 def files_of(trace):
-    """{address: file and offset} of functions without names: one file that is executed, or loaded,
-    several times lies at several places, and its functions are the same."""
+    """{address: file's name and offset} of functions without names: one file that is executed, or
+    loaded, several times lies at several places, and its functions are the same."""
     words, found = [setting.COMMAND, "dump", "--format", "ndjson", "--places", "--", trace], {}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           errors="surrogateescape", env=setting.environment()) as dump:
         for line in dump.stdout:
             event = json.loads(line)
             if event.get("symbol") == "" and "module" in event:
-                found[event["address"]] = f"{event['module']}+{event['offset']}"
+                found[event["address"]] = f"{os.path.basename(event['module'])}+{event['offset']}"
     return found
 
 
