@@ -101,7 +101,9 @@ def main():
         while tight.status == 4 and tries < 5:  # each says what to try next
             assert HINT in tight.err and b"at least" in tight.err, str(tight)
             more = re.search(rb"--memory (\d+[MG])\)", tight.err)[1].decode()
-            tight, tries = bounded.run("info", trace, "--memory", more, good=(0, 4)), tries + 1
+            kib = int(more[:-1]) << (20 if more[-1] == "G" else 10)
+            tight, tries = bounded.run("info", trace, "--memory", more, good=(0, 4),
+                                       most_kib=max(kib, bounded.MOST_KIB)), tries + 1
         assert tight.status == 0, str(tight)
     assert bounded.SANITIZED or refused > 1, "all fits: nothing is tried"
     print(f"{COUNT} functions: ok, {refused} verbs refuse by default")
