@@ -24,7 +24,7 @@ static int fail(const char *what, const char *why)
 
 static bool start(const char *path, enum table table, struct source *source, ttape_error *err)
 {
-    struct query query = {.table = table, .parents = table == TABLE_CALLS, .jobs = 1};
+    struct query query = {.table = table, .has_more = table == TABLE_CALLS, .jobs = 1};
     query.memory_bytes = 256u << 20;
     query.parts = calloc(1, sizeof *query.parts);
     query.part_count = 1;

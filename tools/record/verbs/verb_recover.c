@@ -104,11 +104,12 @@ static void take_piece(void *context, const ttape_recover_piece *piece)
     const struct options *options = ((const struct recovering *)context)->options;
     char events[48] = "", number[32] = "", size[32] = "", why[320] = "";
     const char *file = piece->file != NULL ? piece->file : "";
-    bool is_kept = piece->fate == TTAPE_RECOVER_KEPT;
+    /* What a recorder was writing when it was killed is whole elsewhere. */
+    bool is_unneeded = piece->fate == TTAPE_RECOVER_SKIPPED &&
+                       (piece->why.status == TTAPE_OK || piece->file != NULL);
     bool is_loss = piece->fate == TTAPE_RECOVER_LOST || piece->fate == TTAPE_RECOVER_FOREIGN;
-    if (is_kept || (piece->fate == TTAPE_RECOVER_SKIPPED && piece->why.status == TTAPE_OK)
-            ? !options->verbose
-            : options->quiet && !is_loss)
+    if (piece->fate == TTAPE_RECOVER_KEPT || is_unneeded ? !options->verbose
+                                                         : options->quiet && !is_loss)
         return;
     if (piece->events_known)
         (void)snprintf(events, sizeof events, ", %" PRIu64 " events", piece->event_count);
