@@ -25,6 +25,17 @@ static inline bool ttp_text_is(ttape_string text, const char *word)
     return text.size_bytes == strlen(word) && memcmp(text.data, word, text.size_bytes) == 0;
 }
 
+/* "main" of "main+25"; what has no such end is as it was. */
+static inline ttape_string ttp_text_without_offset(ttape_string text)
+{
+    size_t size = text.size_bytes;
+    while (size > 0 && text.data[size - 1] >= '0' && text.data[size - 1] <= '9')
+        size--;
+    if (size > 1 && size < text.size_bytes && text.data[size - 1] == '+')
+        text.size_bytes = size - 1;
+    return text;
+}
+
 /* One column for each character of UTF-8; whether it is a wide one only the terminal knows. */
 static inline bool ttp_begins_character(char byte) { return ((unsigned char)byte & 0xC0u) != 0x80; }
 

@@ -331,7 +331,7 @@ static void note_known(struct ttape_graph *graph, const ttape_call *call)
         graph->info.has_switches || (graph->asks_switches && call->unknown_ns < call->total_ns);
 }
 
-/* In which threads wait for the recorder: that is no waiting of the program's. */
+/* Threads wait for the recorder in that site: this is no waiting of the program's. */
 static bool is_recorder(const struct ttape_graph *graph, uint32_t site)
 {
     const struct ttp_definition_tables *d = &graph->reader->definitions;

@@ -101,14 +101,8 @@ static bool function_less(const void *context, uint32_t a, uint32_t b)
 static ttape_string symbol_of(const ttape_rollup *r, const struct ttp_rollup_function *function)
 {
     ttape_string symbol = ttp_rollup_text(r, function->symbol);
-    size_t size = symbol.size_bytes;
-    if (function->kind != TTAPE_SITE_CALL || function->line == 0)
-        return symbol;
-    while (size > 0 && symbol.data[size - 1] >= '0' && symbol.data[size - 1] <= '9')
-        size--;
-    if (size > 1 && size < symbol.size_bytes && symbol.data[size - 1] == '+')
-        symbol.size_bytes = size - 1;
-    return symbol;
+    bool is_line = function->kind == TTAPE_SITE_CALL && function->line != 0;
+    return is_line ? ttp_text_without_offset(symbol) : symbol;
 }
 
 static bool take_symbols(struct folding *f)

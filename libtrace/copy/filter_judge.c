@@ -106,7 +106,7 @@ static bool find_constant(void *context, uint32_t site, bool is_exit, uint32_t p
            judge->asked.constant(judge->asked.context, site, word, value);
 }
 
-/* Where a call was made: by the line, and by the function that has it, or the module. */
+/* The place of a call is told by its line, and by the function that has it, or the module. */
 static bool name_call_site(struct ttp_judge *judge, uint32_t number, const ttape_site *place,
                            uint32_t form, ttape_string *name)
 {

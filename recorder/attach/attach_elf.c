@@ -49,7 +49,7 @@ static const char *read_head(struct ttp_elf_view *elf, int file)
                : "its executable cannot be read";
 }
 
-/* Of what it reserves behind its file's bytes nothing is read, where that is much: a program may
+/* Nothing is read of what it reserves behind its file's bytes, where that is much: a program may
  * have gigabytes of zeros that it never touches. */
 static void leave_zeros(struct ttp_elf_view *elf)
 {

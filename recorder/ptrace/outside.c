@@ -144,8 +144,8 @@ static void begin_block(struct ttp_outside *outside, struct ttp_outside_thread *
     thread->at = TTP_BLOCK_HEAD_BYTES;
 }
 
-/* Of records that belong together the first one is stored last: the recorder takes what lies in
- * front of the first empty place. */
+/* The first of records that belong together is stored last: the recorder takes what lies in front
+ * of the first empty place. */
 static uint32_t leave_place(struct ttp_outside_thread *thread)
 {
     uint32_t at = thread->at;

@@ -26,10 +26,7 @@ static struct {
     pid_t owner;
 } on_failure;
 
-/* Between large blocks that come and go malloc's heap gets holes that nothing fits into: the
- * process would have half as much again as what is in use. Mapped alone, each goes back as a
- * whole. */
-static void give_large_back(void)
+void tool_memory_give_back(void)
 {
 #ifdef M_MMAP_THRESHOLD
     (void)mallopt(M_MMAP_THRESHOLD, LOOK_BYTES);
@@ -38,7 +35,7 @@ static void give_large_back(void)
 
 void tool_memory_bound(uint64_t memory_bytes)
 {
-    give_large_back();
+    tool_memory_give_back();
     if (!TTP_SANITIZED) /* sanitizers take several times as much for themselves */
         limit_bytes = memory_bytes != 0 ? memory_bytes : DEFAULT_BYTES;
 }

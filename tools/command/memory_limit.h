@@ -19,6 +19,10 @@
             tool_parse_size, TOOL_AT(memory_bytes)                                                 \
     }
 
+/* From here on large blocks are mapped alone, and go back to the system as soon as they are free:
+ * between such that come and go malloc's heap gets holes that nothing fits into, and the process
+ * has half as much again as what is in use. */
+void tool_memory_give_back(void);
 /* From here on tool_allocate and its like end the command where the process would take more than
  * that. Verbs that write a trace do not call it: what a writer needs comes on top. */
 void tool_memory_bound(uint64_t memory_bytes);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/command/tool.h"
 #include "tools/values/call_site.h"
 
@@ -148,19 +149,6 @@ int tool_report_columns(const struct tool_report *view,
     return TOOL_OK;
 }
 
-/* Of several builds it is one line, in which bytes differ. */
-static ttape_string caller_of(const struct tool_report *view, const ttape_site *site)
-{
-    ttape_string name = site->symbol;
-    size_t size = name.size_bytes;
-    while (view->rollup != NULL && size > 0 && name.data[size - 1] >= '0' &&
-           name.data[size - 1] <= '9')
-        size--;
-    if (size > 1 && size < name.size_bytes && name.data[size - 1] == '+')
-        name.size_bytes = size - 1;
-    return name;
-}
-
 void tool_report_from(const struct tool_report *view, uint32_t place, struct tool_output *text)
 {
     ttape_site site = {0};
@@ -171,8 +159,9 @@ void tool_report_from(const struct tool_report *view, uint32_t place, struct too
     tool_put_call_site(text, view->reader, place);
     if (site.line == 0 || site.file.size_bytes == 0 || site.symbol.size_bytes == 0)
         return;
-    tool_output_text(text, " "); /* a line may have several calls */
-    tool_output_escaped(text, TTP_ESCAPE_TEXT, caller_of(view, &site));
+    tool_output_text(text, " "); /* a line may have several calls; in builds their bytes differ */
+    tool_output_escaped(text, TTP_ESCAPE_TEXT,
+                        view->rollup != NULL ? ttp_text_without_offset(site.symbol) : site.symbol);
 }
 
 size_t tool_report_origin(const struct tool_report *view, const ttape_report_row *row,

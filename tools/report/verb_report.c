@@ -111,21 +111,23 @@ static void say_view(const struct options *options, const struct tool_report *vi
         tool_say_view(view->input, is_whole ? NULL : &place);
 }
 
-/* As their starters' calls tell. */
+/* Calls of what starts threads tell how many there were. */
 static void say_started(const struct tool_report *view, const char *below)
 {
     static const char *const starters[] = {"pthread_create", "thrd_create", "_M_start_thread"};
     uint64_t counts[sizeof starters / sizeof *starters] = {0}, most = 0;
     ttape_site site;
-    for (size_t i = 0; i < view->row_count; i++)
+    for (size_t i = 0; i < view->row_count; i++) {
+        const ttape_report_row *row = &view->rows[i].row;
+        if (ttape_reader_get_site(view->reader, row->site, &site) != TTAPE_OK)
+            continue;
         for (size_t s = 0; s < sizeof starters / sizeof *starters; s++) {
-            size_t size = strlen(starters[s]);
-            if (ttape_reader_get_site(view->reader, view->rows[i].row.site, &site) != TTAPE_OK ||
-                memmem(site.symbol.data, site.symbol.size_bytes, starters[s], size) == NULL)
-                continue;
-            counts[s] += view->rows[i].row.call_count;
+            if (memmem(site.symbol.data, site.symbol.size_bytes, starters[s],
+                       strlen(starters[s])) != NULL)
+                counts[s] += row->call_count;
             most = counts[s] > most ? counts[s] : most;
         }
+    }
     tool_below_say_started(view->input->name, below, most);
 }
 

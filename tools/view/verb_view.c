@@ -21,7 +21,6 @@
 
 #define ADDRESS_BYTES  4096u
 #define PLACE_BYTES    2048u
-#define LARGE_BYTES    (1 << 20)
 #define OPENER_SECONDS 60 /* after which a browser that was to come will not */
 
 struct options {
@@ -156,8 +155,8 @@ static int show_trace(const struct options *options, const struct tool_input *in
     block_ends(&ends);
 #ifdef __GLIBC__
     (void)mallopt(M_ARENA_MAX, 2); /* not one for each connection, which keeps what was freed */
-    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* what is freed goes back, however large */
 #endif
+    tool_memory_give_back();
     int status = make_key(key);
     if (status == TOOL_OK)
         status = view_workers_open(&workers, input, &how);

@@ -55,8 +55,8 @@ static const struct ttp_block_head *current_block(void)
 
 static bool is_empty(uint64_t place) { return *(const uint64_t *)place == 0; }
 
-/* Of a message without a head, or of values whose call is missing, where it lies behind an empty
- * place. */
+/* A record behind an empty place may be the rest of a message without a head, or of values whose
+ * call is missing. */
 static bool is_rest(uint64_t place)
 {
     uint64_t record = *(const uint64_t *)place, type = ttp_record_type(record);

@@ -1,6 +1,6 @@
-/* Who called, innermost first: "read < f x 3 < main". Recursion is told in a few words, and what
- * lies behind sixty names in a number. tool_table_callers (tools/io/table.h) takes both, and cuts
- * between two names where a terminal is narrow. */
+/* Callers are listed innermost first: "read < f x 3 < main". Recursion is told in a few words, and
+ * what lies behind sixty names in a number. tool_table_callers (tools/io/table.h) takes both, and
+ * cuts between two names where a terminal is narrow. */
 #ifndef TOOL_CALLER_NAMES_H
 #define TOOL_CALLER_NAMES_H
 

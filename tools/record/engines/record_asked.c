@@ -115,7 +115,7 @@ uint32_t tool_record_asked_choose(struct tool_record_asked *asked, const char *p
     return c.count;
 }
 
-/* By which of its names a function is asked for. */
+/* The first name by which a function is asked for is what it is called. */
 struct naming {
     struct tool_record_asked *asked;
     struct asked_function {

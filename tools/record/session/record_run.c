@@ -1,7 +1,6 @@
 /* A recording from the start of the command to what is said at the end. */
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,7 @@
 #include "tools/record/session/record_rounds.h"
 #include "tools/record/session/record_session.h"
 
-#define LARGE_BYTES (1 << 20)
-#define NOTE_BYTES  64u /* of a change, around its text */
+#define NOTE_BYTES 64u /* of a change, around its text */
 
 static void say_result(const struct tool_record_session *session, const ttape_recording *recording)
 {
@@ -228,15 +226,6 @@ static bool say_functions(void *context, const ttape_functions_changed *changed,
     return session->rules.triggers.rule_count != 0;
 }
 
-/* Large blocks go back to the system as soon as they are free: else malloc keeps them, and as much
- * again between them, while other partitions want some of another size. */
-static void give_back_memory(void)
-{
-#ifdef M_MMAP_THRESHOLD
-    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-#endif
-}
-
 static void say_switches(const struct tool_record_session *session, const ttape_session *recorded)
 {
     ttape_error err = {0};
@@ -289,7 +278,7 @@ int tool_record_run(struct tool_record_session *session, char **argv,
     bool is_complete;
     if (session->attach == 0 && tool_record_is_command(session->output, argv[0]))
         return tool_fail("cannot record into '%s': it is the command", session->output);
-    give_back_memory();
+    tool_memory_give_back(); /* partitions want blocks of other sizes, one after another */
     ttape_recover_left(say_left, session);
     uint32_t *threads = tool_allocate(session->threads.count + 1, sizeof *threads);
     for (size_t i = 0; i < session->threads.count; i++)
