@@ -116,6 +116,10 @@ def look_until(pid, word):
             return shown
 
 
+def state_of(pid):
+    return Path(f"/proc/{pid}/stat").read_text("utf-8").rsplit(")", 1)[1].split()[0]
+
+
 def finish(process):
     process.stdin.write(b"x")
     process.stdin.close()
@@ -183,7 +187,10 @@ def check_stopped(program):
         process.send_signal(19)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
         check("deep" in look(process.pid).stdout, "stopped")
-        state = Path(f"/proc/{process.pid}/stat").read_text("utf-8").rsplit(")", 1)[1].split()[0]
+        until = time.monotonic() + 60  # let go, the kernel wakes it to stop again
+        while state_of(process.pid) == "R" and time.monotonic() < until:
+            continue
+        state = state_of(process.pid)
         check(state == "T", "still stopped", state)
         process.send_signal(18)
         check(finish(process) == 7, "it goes on", process.returncode)
