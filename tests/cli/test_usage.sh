@@ -55,6 +55,29 @@ lines err 1
 status 2 "$T" help frobnicate
 status 2 "$T" --frobnicate
 has err 'unknown option'
+# What a wrong command line has said before it is wrong is given back: sanitizers tell what is not.
+while read -r verb words; do
+    for wrong in --no-such-option ''; do
+        status 2 "$T" "$verb" $words $wrong
+        lines err 1
+    done
+done <<'END'
+report --group a --idle b --thread 1 --filter c --by no.such x
+slow --process 1 --filter a --limit 1000000000 x
+tree --stream 1 --below a --min-time +1s x
+graph --thread 1 --filter a --weight no.such x
+diff --filter a x
+dump --thread 1 --no-below a --format no.such x
+lines --line a:1 --function a --filter b --thread 1 --json --lcov x
+export --thread 1 --filter a x
+view --filter a --at " x
+last --thread 1 --pid 1 x
+cut --thread 1 x
+syscalls --thread 1 --filter a --calls read --by no.such x
+context --graph a --binary b not.a.value
+context --graph a --binary b --operation primes 1
+callgraph --graph a --ci b
+END
 status 2 "$T" convert in
 has err 'o FILE is missing'
 status 2 "$T" convert in -o

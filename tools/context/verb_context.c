@@ -277,71 +277,76 @@ static int show_core(const struct options *options, char **binaries, int count)
     return tool_core_show(&core);
 }
 
-int tool_verb_context(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
-    struct options options = {.graph = {.news_most = 2}};
     struct tool_contexts contexts = {0};
     struct tool_printers printers = {0};
     struct tool_module_map map = {0};
     int count, status, log = -1;
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.core != NULL)
-        return show_core(&options, argv, count);
-    if (options.branches_of != NULL)
-        return branches(&options, argv, count);
-    if ((uint32_t)options.recording.operation >= PRIMES)
+    if (options->core != NULL)
+        return show_core(options, argv, count);
+    if (options->branches_of != NULL)
+        return branches(options, argv, count);
+    if ((uint32_t)options->recording.operation >= PRIMES)
         return tool_usage("context", "--operation primes and counts are of --branches-of");
-    if (options.dictionary == NULL && options.recording.path == NULL &&
-        (options.graph.traces.count | options.graph.binaries.count) == 0)
+    if (options->dictionary == NULL && options->recording.path == NULL &&
+        (options->graph.traces.count | options->graph.binaries.count) == 0)
         return tool_usage("context", "say where to look: --dictionary, --recording, --graph or "
                                      "--binary FILE");
-    if (count == 0 ? options.annotate == NULL && options.graph.text == NULL
-                   : options.annotate != NULL)
+    if (count == 0 ? options->annotate == NULL && options->graph.text == NULL
+                   : options->annotate != NULL)
         return tool_usage("context", "give values, or a log with --annotate");
-    if (options.graph.text != NULL &&
-        (options.graph.binaries.count == 0 || options.annotate != NULL))
-        return tool_usage("context", options.annotate != NULL
+    if (options->graph.text != NULL &&
+        (options->graph.binaries.count == 0 || options->annotate != NULL))
+        return tool_usage("context", options->annotate != NULL
                                          ? "--annotate takes each line's own text, no --log TEXT"
                                          : "--log TEXT needs --binary FILE: the program's strings");
-    if (options.annotate == NULL && options.form != NULL)
+    if (options->annotate == NULL && options->form != NULL)
         return tool_usage("context", "--value is of the log that --annotate names");
-    if (options.json && options.annotate != NULL)
+    if (options->json && options->annotate != NULL)
         return tool_usage("context", "--annotate prints the log, not JSON");
-    status = tool_debug_files_check(&options.debug, "context");
-    if (status == TOOL_OK && options.map != NULL)
-        status = tool_module_map_read(&map, options.map);
+    status = tool_debug_files_check(&options->debug, "context");
+    if (status == TOOL_OK && options->map != NULL)
+        status = tool_module_map_read(&map, options->map);
     if (status != TOOL_OK)
         return status;
-    tool_memory_bound(options.memory_bytes);
-    options.recording.map = options.map != NULL ? &map : NULL;
-    options.recording.names = tool_name_style(options.names, options.json);
-    options.recording.memory_bytes = options.memory_bytes;
-    options.graph.how = options.recording;
-    if (options.graph.text != NULL ||
-        (options.annotate != NULL && options.graph.binaries.count != 0))
+    tool_memory_bound(options->memory_bytes);
+    options->recording.map = options->map != NULL ? &map : NULL;
+    options->recording.names = tool_name_style(options->names, options->json);
+    options->recording.memory_bytes = options->memory_bytes;
+    options->graph.how = options->recording;
+    if (options->graph.text != NULL ||
+        (options->annotate != NULL && options->graph.binaries.count != 0))
         contexts.printers = &printers;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && status == TOOL_OK; i++) {
         uint64_t value;
         uint32_t depth;
-        if (!tool_context_parse(argv[i], strlen(argv[i]), &value, &depth)) {
-            tool_contexts_close(&contexts);
-            return tool_usage("context", "'%s' is no VALUE/DEPTH", argv[i]);
-        }
-        (void)tool_context_add(&contexts, value, depth);
+        if (tool_context_parse(argv[i], strlen(argv[i]), &value, &depth))
+            (void)tool_context_add(&contexts, value, depth);
+        else
+            status = tool_usage("context", "'%s' is no VALUE/DEPTH", argv[i]);
     }
-    if (options.form != NULL)
-        status = tool_context_set_form(&contexts, options.form);
-    if (status == TOOL_OK && options.annotate != NULL)
-        status = open_log(options.annotate, &log);
+    if (status == TOOL_OK && options->form != NULL)
+        status = tool_context_set_form(&contexts, options->form);
+    if (status == TOOL_OK && options->annotate != NULL)
+        status = open_log(options->annotate, &log);
     if (status == TOOL_OK && log >= 0)
         status = tool_context_scan_log(&contexts, log);
     if (status == TOOL_OK)
-        status = show_contexts(&options, &contexts, log);
+        status = show_contexts(options, &contexts, log);
     if (log > STDIN_FILENO)
         close(log);
     tool_contexts_close(&contexts);
     tool_module_map_close(&map);
+    return status;
+}
+
+int tool_verb_context(int argc, char **argv)
+{
+    struct options options = {.graph = {.news_most = 2}};
+    int status = run_verb(&options, argc, argv);
     free(options.graph.traces.paths);
     free(options.graph.binaries.paths);
     return status;

@@ -344,34 +344,40 @@ static int compare_runs(const struct options *options, struct tool_diff *diff)
     return status;
 }
 
-int tool_verb_diff(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
-    struct options options = {.a_count = -1};
     struct tool_diff diff = {0};
     for (uint32_t i = 0; i < TTAPE_DIFF_TRACES_MAX; i++)
         diff.runs[i].input.fd = -1;
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
     struct tool_operands sides[2] = {{0}, {0}};
-    status = check_words(&options);
-    status = status == TOOL_OK ? take_sides(&options, sides, count, argv) : status;
-    status = status == TOOL_OK ? check_sides(&options, sides) : status;
-    diff.memory_bytes = options.memory_bytes;
-    diff.jobs = options.jobs > 0 ? options.jobs : 1;
+    status = check_words(options);
+    status = status == TOOL_OK ? take_sides(options, sides, count, argv) : status;
+    status = status == TOOL_OK ? check_sides(options, sides) : status;
+    diff.memory_bytes = options->memory_bytes;
+    diff.jobs = options->jobs > 0 ? options->jobs : 1;
     struct tool_filter_made made = {0};
-    bool is_filtered = tool_filter_is_given(&options.kept);
+    bool is_filtered = tool_filter_is_given(&options->kept);
     if (status == TOOL_OK && is_filtered)
-        status = tool_filter_make(&made, "diff", &options.kept);
+        status = tool_filter_make(&made, "diff", &options->kept);
     if (status == TOOL_OK)
         status = open_inputs(&diff, sides, is_filtered ? &made : NULL);
     if (status == TOOL_OK)
-        status = compare_runs(&options, &diff);
+        status = compare_runs(options, &diff);
     for (uint32_t i = 0; i < diff.run_count; i++)
         tool_input_close(&diff.runs[i].input);
     tool_operands_close(&sides[0]);
     tool_operands_close(&sides[1]);
     tool_filter_unmake(&made);
+    return status;
+}
+
+int tool_verb_diff(int argc, char **argv)
+{
+    struct options options = {.a_count = -1};
+    int status = run_verb(&options, argc, argv);
     tool_filter_close(&options.kept);
     return status;
 }

@@ -365,42 +365,43 @@ static int check_options(const struct options *options, const struct tool_dump_f
     return TOOL_OK;
 }
 
-int tool_verb_dump(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
-    struct options options = {0};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
     const struct tool_dump_format *format =
-        find_format(options.format == NULL ? "text" : options.format);
-    status = check_options(&options, format);
-    if (status != TOOL_OK) {
-        tool_filter_close(&options.kept);
-        tool_choice_close(&options.choice);
+        find_format(options->format == NULL ? "text" : options->format);
+    status = check_options(options, format);
+    if (status != TOOL_OK)
         return status;
-    }
-    if (options.open.given)
-        tool_add_number(&options.choice.streams, options.open.stream);
+    if (options->open.given)
+        tool_add_number(&options->choice.streams, options->open.stream);
     struct tool_dump dump = {.format = format,
-                             .choice = &options.choice,
-                             .from = options.choice.time.from,
-                             .to = options.choice.time.to,
-                             .events = options.events,
-                             .call = options.open,
-                             .side_by_side = options.side_by_side,
-                             .places = options.places,
-                             .details = options.details,
-                             .paths = options.paths,
+                             .choice = &options->choice,
+                             .from = options->choice.time.from,
+                             .to = options->choice.time.to,
+                             .events = options->events,
+                             .call = options->open,
+                             .side_by_side = options->side_by_side,
+                             .places = options->places,
+                             .details = options->details,
+                             .paths = options->paths,
                              .colours = tool_terminal_colours(),
                              .name_style =
-                                 tool_name_style(options.names, format != &tool_dump_text),
-                             .origin = options.origin,
-                             .lines_left = options.limit.given ? options.limit.value : UINT64_MAX,
-                             .memory_bytes = options.memory_bytes,
-                             .is_followed = options.follow};
-    status = tool_dump_filter_open(&dump.filter, &options.wishes);
-    if (status == TOOL_OK)
-        status = print_all(&options, &dump, argv[0]);
+                                 tool_name_style(options->names, format != &tool_dump_text),
+                             .origin = options->origin,
+                             .lines_left = options->limit.given ? options->limit.value : UINT64_MAX,
+                             .memory_bytes = options->memory_bytes,
+                             .is_followed = options->follow};
+    status = tool_dump_filter_open(&dump.filter, &options->wishes);
+    return status == TOOL_OK ? print_all(options, &dump, argv[0]) : status;
+}
+
+int tool_verb_dump(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = run_verb(&options, argc, argv);
     tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;

@@ -316,27 +316,33 @@ static int check_options(const struct options *options, int operand_count)
     return TOOL_OK;
 }
 
-int tool_verb_export(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
-    struct options options = {0};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.format == NULL)
+    if (options->format == NULL)
         return tool_usage("export", "--format FORMAT is missing");
-    options.chosen = find_format(options.format);
-    if (options.chosen == NULL)
-        return fail_format(options.format);
-    status = check_options(&options, count);
+    options->chosen = find_format(options->format);
+    if (options->chosen == NULL)
+        return fail_format(options->format);
+    status = check_options(options, count);
     if (status != TOOL_OK)
         return status;
-    if (options.is_empty)
-        return export_empty(&options);
-    if (options.jobs == 0)
-        options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
-    tool_memory_bound(options.memory_bytes);
-    status = tool_filtered_run("export", &options.kept, argv[0], options.jobs, options.memory_bytes,
-                               export_all, &options);
+    if (options->is_empty)
+        return export_empty(options);
+    if (options->jobs == 0)
+        options->jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
+    tool_memory_bound(options->memory_bytes);
+    status = tool_filtered_run("export", &options->kept, argv[0], options->jobs,
+                               options->memory_bytes, export_all, options);
+    return status;
+}
+
+int tool_verb_export(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = run_verb(&options, argc, argv);
     tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;

@@ -139,21 +139,27 @@ static int cut_input(void *context, const struct tool_input *input)
     return status;
 }
 
-int tool_verb_cut(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
-    struct options options = {0};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.output == NULL)
+    if (options->output == NULL)
         return tool_usage("cut", "-o FILE is missing");
-    const struct tool_span *time = &options.choice.time;
-    if (!time->from.given && !time->to.given && !options.events.given &&
-        !tool_choice_names(&options.choice) && !options.partitions.given) {
+    const struct tool_span *time = &options->choice.time;
+    if (!time->from.given && !time->to.given && !options->events.given &&
+        !tool_choice_names(&options->choice) && !options->partitions.given) {
         return tool_usage("cut", "nothing says what to cut out: --time, --events, --thread, "
                                  "--process, --stream or --partition");
     }
-    status = tool_input_run(argv[0], 1, options.memory_bytes, cut_input, &options);
+    status = tool_input_run(argv[0], 1, options->memory_bytes, cut_input, options);
+    return status;
+}
+
+int tool_verb_cut(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = run_verb(&options, argc, argv);
     tool_choice_close(&options.choice);
     return status;
 }

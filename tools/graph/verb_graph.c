@@ -309,31 +309,37 @@ static int check_options(struct options *options)
     return TOOL_OK;
 }
 
-int tool_verb_graph(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
-    struct options options = {0};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    status = check_options(&options);
+    status = check_options(options);
     if (status != TOOL_OK)
         return status;
-    tool_memory_bound(options.memory_bytes);
+    tool_memory_bound(options->memory_bytes);
     struct tool_operands paths;
     struct tool_filtered filtered;
-    status = tool_filtered_begin(&filtered, "graph", &options.kept, options.jobs,
-                                 options.memory_bytes, graph_input, &options);
+    status = tool_filtered_begin(&filtered, "graph", &options->kept, options->jobs,
+                                 options->memory_bytes, graph_input, options);
     int taken = tool_operands_take(&paths, count, argv);
     status = status == TOOL_OK ? taken : status;
-    if (options.across != NULL && strcmp(options.across, "none") == 0)
-        options.by = TTAPE_FUNCTIONS_BY_BUILD;
-    else if (paths.are_many || options.across != NULL)
-        options.by = TTAPE_FUNCTIONS_BY_NAME;
+    if (options->across != NULL && strcmp(options->across, "none") == 0)
+        options->by = TTAPE_FUNCTIONS_BY_BUILD;
+    else if (paths.are_many || options->across != NULL)
+        options->by = TTAPE_FUNCTIONS_BY_NAME;
     if (status == TOOL_OK)
-        status = tool_joined_run(&paths, "graph", options.jobs, options.memory_bytes,
+        status = tool_joined_run(&paths, "graph", options->jobs, options->memory_bytes,
                                  tool_filtered_work, &filtered);
     tool_operands_close(&paths);
     tool_filtered_end(&filtered);
+    return status;
+}
+
+int tool_verb_graph(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = run_verb(&options, argc, argv);
     tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;

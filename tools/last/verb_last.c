@@ -229,30 +229,36 @@ static int recover(const char *folder, const struct options *options, struct too
     return status;
 }
 
-int tool_verb_last(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
     struct stat info;
     struct tool_input input = {.fd = -1};
-    struct options options = {.limit = NO_LIMIT};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.pid.given && (count > 0 || options.pid.value > INT32_MAX))
+    if (options->pid.given && (count > 0 || options->pid.value > INT32_MAX))
         return tool_usage("last", count > 0 ? "--pid takes the place of a file"
                                             : "--pid takes the id of a process");
-    if (!options.pid.given && count == 0)
+    if (!options->pid.given && count == 0)
         return tool_usage("last", "needs a file, or --pid PID");
-    if (options.pid.given)
-        return tool_last_live((pid_t)options.pid.value, options.json);
+    if (options->pid.given)
+        return tool_last_live((pid_t)options->pid.value, options->json);
     bool is_folder = stat(argv[0], &info) == 0 && S_ISDIR(info.st_mode);
-    status = is_folder ? recover(argv[0], &options, &input)
-                       : tool_input_read(&input, argv[0], 1, options.memory_bytes);
+    status = is_folder ? recover(argv[0], options, &input)
+                       : tool_input_read(&input, argv[0], 1, options->memory_bytes);
     if (status == TOOL_OK || status == TOOL_LOSS) {
-        int shown = show_last(&options, &input);
+        int shown = show_last(options, &input);
         int end = shown == TOOL_OK ? tool_input_check_end(&input) : shown;
         status = end != TOOL_OK ? end : status;
     }
     tool_input_close(&input);
+    return status;
+}
+
+int tool_verb_last(int argc, char **argv)
+{
+    struct options options = {.limit = NO_LIMIT};
+    int status = run_verb(&options, argc, argv);
     tool_choice_close(&options.choice);
     return status;
 }

@@ -251,25 +251,31 @@ static int count_input(void *context, const struct tool_input *input)
     return status;
 }
 
-int tool_verb_lines(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int operands, status;
-    struct options options = {0};
-    if (tool_options_parse(&command, argc, argv, &options, &operands, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &operands, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.with.text != NULL && options.call.text == NULL)
+    if (options->with.text != NULL && options->call.text == NULL)
         status = tool_usage("lines", "--with is a second call beside --frame");
-    else if (options.call.text != NULL && options.function.text != NULL)
+    else if (options->call.text != NULL && options->function.text != NULL)
         status = tool_usage("lines", "--frame and --function go one at a time");
-    else if (options.wanted.file != NULL && options.lcov)
+    else if (options->wanted.file != NULL && options->lcov)
         status = tool_usage("lines", "--line lists calls, which --lcov cannot say: use --json");
-    else if (options.json && options.lcov)
+    else if (options->json && options->lcov)
         status = tool_usage("lines", "--json and --lcov go one at a time");
     else {
-        tool_memory_bound(options.memory_bytes);
-        status = tool_filtered_run("lines", &options.kept, argv[0], 1, options.memory_bytes,
-                                   count_input, &options);
+        tool_memory_bound(options->memory_bytes);
+        status = tool_filtered_run("lines", &options->kept, argv[0], 1, options->memory_bytes,
+                                   count_input, options);
     }
+    return status;
+}
+
+int tool_verb_lines(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = run_verb(&options, argc, argv);
     tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     free(options.wanted.file);

@@ -269,30 +269,36 @@ static void keep_memory(void)
 
 int tool_verb_report(int argc, char **argv) { return tool_report_shared(argc, argv, NULL); }
 
-int tool_report_shared(int argc, char **argv, const struct tool_share *share)
+static int run_verb(struct options *options, int argc, char **argv, const struct tool_share *share)
 {
     int count, status;
-    struct options options = {0};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    status = check_options(&options);
-    status = status == TOOL_OK ? parse_by(&options) : status;
-    status = status == TOOL_OK ? check_ids(&options) : status;
-    status = status == TOOL_OK ? check_output(&options) : status;
+    status = check_options(options);
+    status = status == TOOL_OK ? parse_by(options) : status;
+    status = status == TOOL_OK ? check_ids(options) : status;
+    status = status == TOOL_OK ? check_output(options) : status;
     if (status != TOOL_OK)
         return status;
-    tool_memory_bound(options.memory_bytes);
+    tool_memory_bound(options->memory_bytes);
     keep_memory();
     struct tool_operands paths;
     status = tool_operands_take(&paths, count, argv);
-    bool is_one = !paths.are_many && options.rollup == NULL && options.across == NULL &&
-                  options.many == TOOL_MANY_NONE && share == NULL;
+    bool is_one = !paths.are_many && options->rollup == NULL && options->across == NULL &&
+                  options->many == TOOL_MANY_NONE && share == NULL;
     if (status == TOOL_OK && is_one && !tool_is_rollup(paths.paths[0]))
-        status = tool_filtered_run("report", &options.kept, paths.paths[0], 1, options.memory_bytes,
-                                   report_input, &options);
+        status = tool_filtered_run("report", &options->kept, paths.paths[0], 1,
+                                   options->memory_bytes, report_input, options);
     else if (status == TOOL_OK)
-        status = tool_report_many(&options, &paths, share);
+        status = tool_report_many(options, &paths, share);
     tool_operands_close(&paths);
+    return status;
+}
+
+int tool_report_shared(int argc, char **argv, const struct tool_share *share)
+{
+    struct options options = {0};
+    int status = run_verb(&options, argc, argv, share);
     free(options.group.words);
     free(options.idle.words);
     tool_filter_close(&options.kept);

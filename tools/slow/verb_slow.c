@@ -319,38 +319,44 @@ static bool is_function(int count, char **operands)
     return is && operands[0][0] != '@';
 }
 
-int tool_verb_slow(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
-    struct options options = {.limit = LIMIT_USUAL};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.limit > LIMIT_MOST)
+    if (options->limit > LIMIT_MOST)
         return tool_usage("slow", "--limit is at most %u", LIMIT_MOST);
-    if (options.self + options.on_cpu + options.first > 1)
+    if (options->self + options->on_cpu + options->first > 1)
         return tool_usage("slow", "--self, --on-cpu and --first go one at a time");
-    if (options.min_time.relative || options.max_time.relative)
+    if (options->min_time.relative || options->max_time.relative)
         return tool_usage("slow", "--min-time and --max-time take a length of time");
-    if (options.min_time.given && options.max_time.given &&
-        options.min_time.value_ns > options.max_time.value_ns)
+    if (options->min_time.given && options->max_time.given &&
+        options->min_time.value_ns > options->max_time.value_ns)
         return tool_usage("slow", "--min-time is above --max-time");
     if (is_function(count, argv)) {
-        if (options.filter != NULL)
+        if (options->filter != NULL)
             return tool_usage("slow", "--function and the operand '%s' exclude each other",
                               argv[1]);
         tool_message("'%s' is no file, and taken as a function: better by --function", argv[1]);
-        options.function = argv[--count];
+        options->function = argv[--count];
     }
     struct tool_operands operands;
-    tool_memory_bound(options.memory_bytes);
+    tool_memory_bound(options->memory_bytes);
     status = tool_operands_take(&operands, count, argv);
     if (status == TOOL_OK && operands.are_many)
-        status = run_many(&options, &operands);
+        status = run_many(options, &operands);
     else if (status == TOOL_OK)
-        status = tool_filtered_run("slow", &options.kept, operands.paths[0], 1,
-                                   options.memory_bytes, list_input, &options);
-    tool_filter_close(&options.kept);
+        status = tool_filtered_run("slow", &options->kept, operands.paths[0], 1,
+                                   options->memory_bytes, list_input, options);
     tool_operands_close(&operands);
+    return status;
+}
+
+int tool_verb_slow(int argc, char **argv)
+{
+    struct options options = {.limit = LIMIT_USUAL};
+    int status = run_verb(&options, argc, argv);
+    tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;
 }

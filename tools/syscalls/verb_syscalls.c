@@ -563,30 +563,36 @@ static bool asks_to_record(const struct options *options)
            session->calls.complete;
 }
 
-int tool_verb_syscalls(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
-    struct options options = {.fd = STDOUT_FILENO};
     char **words = tool_sys_command_find(&argc, argv);
-    struct tool_sys_command *recording = &options.recording;
+    struct tool_sys_command *recording = &options->recording;
     tool_record_session_open(&recording->session, "syscalls");
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return tool_sys_command_close(recording, status);
-    status = check_options(&options);
+    status = check_options(options);
     bool is_recording = words != NULL || recording->session.attach != 0;
     if (status == TOOL_OK && (words != NULL) + (recording->session.attach != 0) + count != 1)
         status = tool_usage("syscalls", "syscalls needs one of a file, --attach and a process id, "
                                         "-- and a command");
-    else if (status == TOOL_OK && !is_recording && asks_to_record(&options))
+    else if (status == TOOL_OK && !is_recording && asks_to_record(options))
         status = tool_usage("syscalls",
                             "--output, --report, --engine, --complete, --duration, --args, "
                             "--data, --interval and --stack-... are for a command, or --attach");
-    else if (status == TOOL_OK && options.interval.given && recording->output != NULL)
+    else if (status == TOOL_OK && options->interval.given && recording->output != NULL)
         status = tool_usage("syscalls", "--interval does not go with --output");
     else if (status == TOOL_OK)
-        status = is_recording ? run_command(&options, words) : read_trace(&options, argv[0]);
+        status = is_recording ? run_command(options, words) : read_trace(options, argv[0]);
+    return tool_sys_command_close(recording, status);
+}
+
+int tool_verb_syscalls(int argc, char **argv)
+{
+    struct options options = {.fd = STDOUT_FILENO};
+    int status = run_verb(&options, argc, argv);
     tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     tool_call_choice_close(&options.calls);
-    return tool_sys_command_close(recording, status);
+    return status;
 }

@@ -227,28 +227,33 @@ static int show_input(void *context, const struct tool_input *input)
     return status;
 }
 
-int tool_verb_tree(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
-    struct options options = {0};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.min_time.relative || options.min_time.value_ns > INT64_MAX)
+    if (options->min_time.relative || options->min_time.value_ns > INT64_MAX)
         return tool_usage("tree", "--min-time takes a length of time");
-    if (options.open != NULL && options.find != NULL)
+    if (options->open != NULL && options->find != NULL)
         return tool_usage("tree", "--open and --find exclude each other");
-    if (options.all && (options.fold || options.limit.given))
+    if (options->all && (options->fold || options->limit.given))
         return tool_usage("tree", "--all and --%s exclude each other",
-                          options.fold ? "fold" : "limit");
-    if (options.limit.given && options.min_time.given)
+                          options->fold ? "fold" : "limit");
+    if (options->limit.given && options->min_time.given)
         return tool_usage("tree", "--limit and --min-time exclude each other");
-    if (options.limit.given && options.json && !options.fold)
+    if (options->limit.given && options->json && !options->fold)
         return tool_usage("tree", "--limit with --json needs --fold");
-    if (options.full && options.partitions)
+    if (options->full && options->partitions)
         return tool_usage("tree", "--full and --partitions exclude each other");
-    tool_memory_bound(options.memory_bytes);
-    status = tool_filtered_run("tree", &options.kept, argv[0], 1, options.memory_bytes, show_input,
-                               &options);
+    tool_memory_bound(options->memory_bytes);
+    return tool_filtered_run("tree", &options->kept, argv[0], 1, options->memory_bytes, show_input,
+                             options);
+}
+
+int tool_verb_tree(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = run_verb(&options, argc, argv);
     tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;

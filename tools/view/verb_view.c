@@ -208,28 +208,34 @@ static int show(const struct options *options, const struct tool_input *input)
     return status;
 }
 
-int tool_verb_view(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
     int count, status;
-    struct options options = {0};
     struct tool_operands paths;
     struct tool_joined joined = {.input = {.fd = -1}};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.at != NULL && !is_place(options.at))
+    if (options->at != NULL && !is_place(options->at))
         return tool_usage("view", "--at takes what stands behind '#' in a link of the page");
     if (!view_has_page())
         return tool_fail("this tracetape was built without its page: install esbuild (Debian, "
                          "Ubuntu: apt-get install esbuild), and build it again");
-    options.names = tool_name_style(options.names, false);
+    options->names = tool_name_style(options->names, false);
     status = tool_operands_take(&paths, count, argv);
     if (status == TOOL_OK)
-        status = tool_joined_open(&joined, &paths, "view", options.memory_bytes);
+        status = tool_joined_open(&joined, &paths, "view", options->memory_bytes);
     if (status == TOOL_OK)
-        status = show(&options, &joined.input);
+        status = show(options, &joined.input);
     status = status == TOOL_OK ? joined.status : status;
     tool_joined_close(&joined);
     tool_operands_close(&paths);
+    return status;
+}
+
+int tool_verb_view(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = run_verb(&options, argc, argv);
     tool_filter_close(&options.kept);
     return status;
 }

@@ -110,31 +110,34 @@ static int show_graph(struct tool_callgraph *graph, uint32_t format)
     return tool_output_close(&out);
 }
 
-int tool_verb_callgraph(int argc, char **argv)
+static int run_verb(struct options *options, int argc, char **argv)
 {
-    struct options options = {0};
     int count, status;
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO) {
-        free(options.traces.paths);
-        free(options.ci.paths);
+    if (tool_options_parse(&command, argc, argv, options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    }
-    struct tool_callgraph graph = {.with_functions = options.functions || options.all,
-                                   .with_edges = options.edges || options.all,
-                                   .with_branches = options.branches || options.all,
-                                   .has_seen = options.traces.count != 0};
+    struct tool_callgraph graph = {.with_functions = options->functions || options->all,
+                                   .with_edges = options->edges || options->all,
+                                   .with_branches = options->branches || options->all,
+                                   .has_seen = options->traces.count != 0};
     if (!tool_decode_is_there())
         return tool_fail("built without Zydis: code cannot be read");
     tool_edges_begin(&graph.edges, CONTEXTS_MOST);
     tool_binaries_begin(&graph.binaries, &graph.edges, TTAPE_CONTEXT_IDS_STABLE, NULL);
-    status = read_all(&graph, &options, argv, count);
+    status = read_all(&graph, options, argv, count);
     if (status != TOOL_CANNOT) {
-        int shown = show_graph(&graph, options.json ? JSON : options.format);
+        int shown = show_graph(&graph, options->json ? JSON : options->format);
         status = shown > status ? shown : status;
     }
     free(graph.recursive);
     tool_binary_graph_close(&graph.binaries);
     tool_edges_close(&graph.edges);
+    return status;
+}
+
+int tool_verb_callgraph(int argc, char **argv)
+{
+    struct options options = {0};
+    int status = run_verb(&options, argc, argv);
     free(options.traces.paths);
     free(options.ci.paths);
     return status;
