@@ -215,7 +215,11 @@ rows out 'assert [x["name"] for x in r["rows"]] == ["main", "fact"] and r["rows_
 report --sort calls,name --reverse --limit 1 a.ttape
 rows out 'assert r["rows"][0]["calls"] == 1 and r["rows"][0]["name"] == "wait_for_it", r["rows"]'
 report --function '^h' a.ttape
-rows out 'assert [x["name"] for x in r["rows"]] == ["helper", "helper"]'
+rows out 'assert [x["name"] for x in r["rows"]] == ["helper", "helper"] and r["rows_left_out"] == 0'
+status 0 "$T" report --function '^h' a.ttape
+grep -q 'left out' out && fail "what --function drops is counted as left out"
+status 0 "$T" report --function '^h' --limit 1 a.ttape
+has out '^1 more row left out$'
 for key in total self calls mean min max deviation idle span name; do
     status 0 "$T" report --sort "$key" a.ttape
 done

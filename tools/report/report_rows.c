@@ -187,7 +187,6 @@ int tool_report_filter(struct tool_report *view, const char *expression)
     regfree(&regex);
     if (kept == 0 && view->row_count > 0)
         return tool_fail("nothing that was called matches '%s'", expression);
-    view->hidden_count += view->row_count - kept;
     view->row_count = kept;
     return TOOL_OK;
 }

@@ -67,7 +67,7 @@ struct tool_report {
     ttape_report_bucket *buckets;
     size_t bucket_count, bucket_capacity;
     struct tool_report_row *rows;
-    size_t row_count, row_capacity, hidden_count; /* hidden: by --limit and --function */
+    size_t row_count, row_capacity, hidden_count; /* hidden: by --limit */
     struct tool_site_names names;
     char name[TOOL_REPORT_NAME_BYTES + 1]; /* of the last row that tool_report_name was asked for */
 };
