@@ -124,8 +124,17 @@ def check_advice(of):
                    advice in said[0], "advice", said)
     shown = setting.tracetape("report", of.work / "run.ttape").out
     of.checks.that(counts and b" program+0x" in shown, "addresses", shown)
+    for words in (["report", "--callers", "work"], ["slow", "-F", "work"], ["dump", "-F", "work"],
+                  ["tree", "--find", "work"], ["graph", "--below", "work"],
+                  ["tree", "--filter", "work"]):
+        done = setting.tracetape(words[0], of.work / "run.ttape", *words[1:])
+        said = done.err.decode().splitlines()
+        of.checks.that(done.status == 4 and len(said) == 2 and "program' is stripped, it seems" in
+                       said[1] and "(program+0x" in said[1] and "symbolize" in said[1],
+                       f"{words}: where names are missing", done)
     done, _ = of.record()
-    of.checks.that(b"no name matches" in done.err, "a name that is not there", done.err)
+    of.checks.that(b"no name matches" in done.err and b"; it is stripped: " in done.err and
+                   advice.encode() in done.err, "a name that is not there", done.err)
 
 
 def check_main(of):

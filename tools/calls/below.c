@@ -39,6 +39,5 @@ int tool_below_close(struct tool_below *below)
         return TOOL_OK;
     regfree(&below->regex);
     below->expression = NULL;
-    return below->count != 0 ? TOOL_OK
-                             : tool_fail("nothing that was called matches '%s'", expression);
+    return below->count != 0 ? TOOL_OK : tool_no_match(below->names.reader, expression);
 }

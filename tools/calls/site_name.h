@@ -81,8 +81,11 @@ uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, 
                          uint32_t capacity);
 /* The same by site, for the caller to free; NULL: none is called so. */
 bool *tool_sites_called(const struct tool_site_names *names, const char *name);
-/* Says that the trace has no such function, and which it has that are called nearly so. Returns
- * TOOL_CANNOT. */
+/* The module with the most functions without a name, as of a stripped file: one line, or none. */
+void tool_say_nameless(const ttape_reader *reader);
+/* Both return TOOL_CANNOT, and say where names are missing: the trace has no such function, and
+ * which it has that are called nearly so; nothing matches this expression. */
 int tool_no_function(struct tool_site_names *names, const char *trace, const char *name);
+int tool_no_match(const ttape_reader *reader, const char *expression);
 
 #endif

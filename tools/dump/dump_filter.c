@@ -41,12 +41,12 @@ void tool_dump_filter_close(struct tool_dump_filter *filter)
     *filter = (struct tool_dump_filter){0};
 }
 
-int tool_dump_filter_end(const struct tool_dump_filter *filter)
+int tool_dump_filter_end(const struct tool_dump_filter *filter, const ttape_reader *reader)
 {
     if (!filter->has_regex ||
         (filter->matches != NULL && memchr(filter->matches, 2, filter->site_count) != NULL))
         return TOOL_OK;
-    return tool_fail("nothing that was called matches '%s'", filter->wishes->function);
+    return tool_no_match(reader, filter->wishes->function);
 }
 
 /* ---- long calls ---- */
@@ -232,7 +232,7 @@ int tool_dump_filter_prepare(struct tool_dump *dump)
     memset(filter->matches, 0, sites + 1u);
     filter->site_count = sites;
     if (!may_match(dump))
-        return tool_dump_filter_end(filter);
+        return tool_dump_filter_end(filter, dump->reader);
     filter->stream_count = dump->info.stream_count;
     if (filter->wishes->min_time.given)
         status = find_long_calls(dump);

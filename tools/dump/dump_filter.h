@@ -44,7 +44,7 @@ void tool_dump_filter_close(struct tool_dump_filter *filter);
 /* Reads what has to be known before the first line. */
 int tool_dump_filter_prepare(struct tool_dump *dump);
 /* When all is printed: where nothing matched, says so and returns TOOL_CANNOT. */
-int tool_dump_filter_end(const struct tool_dump_filter *filter);
+int tool_dump_filter_end(const struct tool_dump_filter *filter, const ttape_reader *reader);
 /* Events that are not of calls (switches of stacks, gaps) are kept: printers need them. */
 bool tool_dump_filter_asks(struct tool_dump *dump, const ttape_event_item *item);
 /* It is read, but not printed. */

@@ -301,7 +301,7 @@ static int print_file(void *context, const struct tool_input *input)
         dump->format->open(dump);
         dump->format->print(dump);
         dump->format->close(dump);
-        status = tool_dump_filter_end(&dump->filter);
+        status = tool_dump_filter_end(&dump->filter, dump->reader);
         status = dump->status > status ? dump->status : status;
     }
     dump->input = NULL;

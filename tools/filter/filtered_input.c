@@ -216,6 +216,8 @@ int tool_filtered_work(void *context, const struct tool_input *input)
     int status =
         tool_filtered_open(&left, &filtered->made, input, filtered->jobs, filtered->memory_bytes);
     int matched = status != TOOL_CANNOT ? tool_filter_check(&filtered->made) : TOOL_OK;
+    if (matched == TOOL_CANNOT)
+        tool_say_nameless(input->reader);
     status = matched != TOOL_OK ? matched : status;
     if (status == TOOL_OK || status == TOOL_LOSS) {
         int worked = filtered->work(filtered->context, &left);

@@ -155,9 +155,7 @@ static int choose_functions(const struct options *options, const struct tool_inp
         (*chosen)[i] = is_function && tool_site_matches(names, i, &options->function.pattern);
         is_any = is_any || (*chosen)[i];
     }
-    return is_any ? TOOL_OK
-                  : tool_fail("'%s' has no function that matches '%s'", input->name,
-                              options->function.text);
+    return is_any ? TOOL_OK : tool_no_match(input->reader, options->function.text);
 }
 
 /* What names of calls mean. */

@@ -186,7 +186,7 @@ int tool_report_filter(struct tool_report *view, const char *expression)
             view->rows[kept++] = view->rows[i];
     regfree(&regex);
     if (kept == 0 && view->row_count > 0)
-        return tool_fail("nothing that was called matches '%s'", expression);
+        return tool_no_match(view->reader, expression);
     view->row_count = kept;
     return TOOL_OK;
 }

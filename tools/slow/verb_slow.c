@@ -146,9 +146,8 @@ static int choose_function(struct asking *ask, struct tool_site_names *names,
             return tool_usage("slow", "cannot use '%s' as a regular expression", options->filter);
         bool is_any = select_matching(ask, names, &regex);
         regfree(&regex);
-        return is_any || ask->is_one_of_many
-                   ? TOOL_OK
-                   : tool_fail("nothing that was called matches '%s'", options->filter);
+        return is_any || ask->is_one_of_many ? TOOL_OK
+                                             : tool_no_match(ask->input->reader, options->filter);
     }
     if (options->function == NULL)
         return TOOL_OK;

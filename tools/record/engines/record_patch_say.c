@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "program/binary/elf_hooks.h"
+#include "program/symbols/name_advice.h"
 #include "tools/command/tool.h"
 #include "tools/io/debug_files.h"
 #include "tools/record/engines/record_patch.h"
@@ -364,22 +365,25 @@ static void count_copy(void *context, const struct tool_symbols_inlined *found)
     c->count += tool_record_passes_name(&c->patch->rules, found->name);
 }
 
-/* Does a pattern match what the compiler has inlined? Asked where nothing else was found only, as
- * it takes all debug information. */
-static bool is_inlined(struct tool_record_patch *patch)
+/* Does a pattern match what the compiler has inlined, and has the file no symbols? Asked where
+ * nothing else was found only, as it takes all debug information. */
+static bool is_inlined(struct tool_record_patch *patch, bool *is_stripped)
 {
     struct tool_symbols_options options = {0};
     struct counting c = {.patch = patch};
-    if (patch->inlined || patch->image == NULL)
+    *is_stripped = false;
+    if (patch->image == NULL)
         return false;
     tool_debug_files_apply(patch->debug, &options);
     options.debuginfod = false;
     struct tool_symbols *symbols = tool_symbols_make(&options);
     struct tool_symbols_module *module = tool_symbols_module_open(
         symbols, (ttape_string){patch->image, strlen(patch->image)}, (ttape_string){"", 0});
-    bool is_listed = tool_symbols_inlined_list(symbols, module, count_copy, &c);
+    bool is_listed = !patch->inlined && tool_symbols_inlined_list(symbols, module, count_copy, &c);
+    bool is_any = is_listed && c.count > 0;
+    *is_stripped = !is_any && tool_symbols_module_is_stripped(module);
     tool_symbols_close(symbols);
-    return is_listed && c.count > 0;
+    return is_any;
 }
 
 static void say_none(struct tool_record_patch *patch, const ttape_patch_counts *counts)
@@ -387,15 +391,22 @@ static void say_none(struct tool_record_patch *patch, const ttape_patch_counts *
     struct judged judged;
     bool is_covered = patch->image != NULL && tool_record_patch_covers(patch, patch->image);
     const char *reason = is_covered ? judge_command(patch, &judged) : NULL;
+    bool is_stripped = false;
     if (reason == NULL && is_covered && judged.known == 0)
         reason = nothing_says;
     else if (reason == NULL && counts->modules_left != 0)
         reason = replaced;
-    else if (reason == NULL && is_inlined(patch))
+    else if (reason == NULL && is_inlined(patch, &is_stripped))
         reason = "what matches is inlined wherever it is called: --inlined patches these copies";
     else if (reason == NULL)
         reason = "no name matches in a program that the runtime is loaded into";
-    tool_message("no function was patched: %s", reason);
+    char *advice = is_stripped
+                       ? tool_name_advice((ttape_string){patch->image, strlen(patch->image)},
+                                          patch->debug->debuginfod)
+                       : NULL;
+    tool_message("no function was patched: %s%s%s", reason,
+                 advice != NULL ? "; it is stripped: " : "", advice != NULL ? advice : "");
+    free(advice);
 }
 
 /* Modules that the runtime learned of too late. */
