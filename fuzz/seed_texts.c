@@ -155,6 +155,7 @@ static void seed_filters(void)
         "below [!a-z]?*\\*(x==GREEN,y<=NULL); below = 3; depth; time(x=1)",
         "depth 2 below f(n > 1), g@x; time 0ns below /a/; depth 1",
         "after 0s do off; end f times 2 do on",
+        "exit != 0 do keep; exit > 5ms do keep; exit&128 do keep\nf > 5ms do keep, off",
     };
     for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
         seed_bytes("filter", NULL, filters[i], strlen(filters[i]));

@@ -54,8 +54,11 @@ static void check_trigger(const ttape_trigger *trigger, const ttape_filter_rule 
                           uint32_t rule_count, ttape_string text)
 {
     bool has_calls = trigger->event <= TTAPE_TRIGGER_END;
-    FUZZ_REQUIRE(trigger->event <= TTAPE_TRIGGER_AFTER && trigger->times > 0);
-    FUZZ_REQUIRE(trigger->actions > 0 && trigger->actions < 2 * TTAPE_TRIGGER_FINISH);
+    FUZZ_REQUIRE(trigger->event <= TTAPE_TRIGGER_EXIT && trigger->times > 0);
+    FUZZ_REQUIRE(trigger->actions > 0 && trigger->actions < 2 * TTAPE_TRIGGER_KEEP);
+    FUZZ_REQUIRE(trigger->event != TTAPE_TRIGGER_EXIT ||
+                 (trigger->actions == TTAPE_TRIGGER_KEEP && trigger->number <= 255 &&
+                  trigger->compare <= TTAPE_FILTER_BITS));
     FUZZ_REQUIRE(has_calls == (trigger->rule != TTAPE_NONE));
     FUZZ_REQUIRE(!has_calls ||
                  (trigger->rule < rule_count && rules[trigger->rule].kind == TTAPE_FILTER_CALLS));

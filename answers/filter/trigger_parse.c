@@ -3,7 +3,8 @@
  *   triggers   [trigger] {(";" | newline) [trigger]}
  *   trigger    event "do" action {"," action}
  *   event      ["end"] calls ["times" NUMBER]  |  "signal" (NAME | NUMBER)  |  "after" TIME
- *   action     "on" | "off" | "checkpoint" | "finish"
+ *              |  "exit" OPERATOR NUMBER
+ *   action     "on" | "off" | "checkpoint" | "keep" | "finish"
  *
  * Calls are a filter's. One with a condition on a result or a time is about where it ends. */
 #include <tracetape/filter.h>
@@ -16,6 +17,8 @@
 #include "format/base/fail.h"
 
 #define SIGNALS_MOST 64u
+#define STATUS_MOST  255u
+#define ACTIONS      "on, off, checkpoint, keep or finish"
 
 /* ---- events ---- */
 
@@ -69,6 +72,31 @@ static ttape_status take_calls(struct ttp_filter_parse *p, ttape_trigger *trigge
     return trigger->times != 0 ? TTAPE_OK : ttp_filter_fail(s, "a call comes once at least");
 }
 
+/* Compared with a whole number: what the function exit returns, or how long it takes, is none. */
+static bool is_status(struct ttp_filter_scan *behind, ttape_filter_operator *compare)
+{
+    ttape_string name = ttp_filter_take_name(behind, false);
+    ttp_filter_skip(behind);
+    if (!ttp_text_is(name, "exit") || !ttp_filter_take_operator(behind, compare))
+        return false;
+    ttp_filter_skip(behind);
+    const char *end = behind->at;
+    while (end < behind->end && *end >= '0' && *end <= '9')
+        end++;
+    return end > behind->at && (end == behind->end || strchr(" \t;\n", *end) != NULL);
+}
+
+static ttape_status take_exit(struct ttp_filter_scan *s, ttape_trigger *trigger)
+{
+    const char *begin = s->at;
+    trigger->event = TTAPE_TRIGGER_EXIT;
+    TTP_TRY(ttp_filter_take_number(s, &trigger->number));
+    if (trigger->number <= STATUS_MOST)
+        return TTAPE_OK;
+    s->at = begin;
+    return ttp_filter_fail(s, "an exit status is 255 at most");
+}
+
 static ttape_status take_event(struct ttp_filter_parse *p, ttape_trigger *trigger)
 {
     struct ttp_filter_scan *s = &p->scan;
@@ -79,6 +107,11 @@ static ttape_status take_event(struct ttp_filter_parse *p, ttape_trigger *trigge
     if (ttp_filter_take_word(s, "after")) {
         trigger->event = TTAPE_TRIGGER_AFTER;
         return ttp_filter_take_span(s, &trigger->number);
+    }
+    struct ttp_filter_scan behind = *s;
+    if (is_status(&behind, &trigger->compare)) {
+        *s = behind;
+        return take_exit(s, trigger);
     }
     return take_calls(p, trigger);
 }
@@ -93,6 +126,7 @@ static ttape_status take_action(struct ttp_filter_scan *s, uint32_t *actions)
     } all[] = {{"on", TTAPE_TRIGGER_ON},
                {"off", TTAPE_TRIGGER_OFF},
                {"checkpoint", TTAPE_TRIGGER_CHECKPOINT},
+               {"keep", TTAPE_TRIGGER_KEEP},
                {"finish", TTAPE_TRIGGER_FINISH}};
     const char *begin = s->at;
     ttape_string word = ttp_filter_take_name(s, false);
@@ -102,7 +136,7 @@ static ttape_status take_action(struct ttp_filter_scan *s, uint32_t *actions)
             return TTAPE_OK;
         }
     s->at = begin;
-    return ttp_filter_fail(s, "no action: on, off, checkpoint or finish");
+    return ttp_filter_fail(s, "no action: " ACTIONS);
 }
 
 static ttape_status take_actions(struct ttp_filter_scan *s, uint32_t *actions)
@@ -137,8 +171,13 @@ static ttape_status take_trigger(struct ttp_filter_parse *p)
     TTP_TRY(take_event(p, trigger));
     ttp_filter_skip(s);
     if (!ttp_filter_take_word(s, "do"))
-        return ttp_filter_fail(s, "'do' and an action are missing: on, off, checkpoint or finish");
+        return ttp_filter_fail(s, "'do' and an action are missing: " ACTIONS);
+    const char *actions = s->at;
     TTP_TRY(take_actions(s, &trigger->actions));
+    if (trigger->event == TTAPE_TRIGGER_EXIT && trigger->actions != TTAPE_TRIGGER_KEEP) {
+        s->at = actions;
+        return ttp_filter_fail(s, "recording is over at the exit: 'keep' is the only action");
+    }
     trigger->text_bytes = (uint32_t)(s->at - s->begin) - trigger->text_at;
     return TTAPE_OK;
 }

@@ -514,13 +514,13 @@ ttape_status ttp_outputs_flush(struct ttp_encode *e, ttape_error *err)
     return reap(e, err);
 }
 
-/* Of a recording without an event nothing is left, if that is wanted. */
+/* Nothing is left: what has its name already goes, too. */
 static void drop_all(struct ttp_encode *e)
 {
     struct ttp_output **outputs = e->outputs.data;
     for (size_t i = 0; i < e->outputs.count; i++) {
         struct ttp_output *o = outputs[i];
-        bool is_named = e->options.live && o->final_path == NULL;
+        bool is_named = o->final_path == NULL && e->options.keep_bytes + e->options.keep_ns == 0;
         ttape_writer_close(o->writer);
         o->writer = NULL;
         if (o->path != NULL)
@@ -539,7 +539,8 @@ ttape_status ttp_outputs_finish(struct ttp_encode *e, ttape_error *err)
     TTP_TRY(ttp_outputs_flush(e, err));
     if (e->options.keep_bytes != 0)
         drop_oldest(e);
-    if (e->options.drop_empty && e->appended == 0) {
+    bool is_empty = e->options.drop_empty && e->appended == 0;
+    if (is_empty || !ttp_triggers_keep(e)) {
         drop_all(e);
         return TTAPE_OK;
     }

@@ -92,6 +92,8 @@ static inline bool ttp_judging_is_on(const ttape_call_conditions *asked)
 void ttp_judging_begin_all(struct ttp_encode *e);
 /* triggers.c: those of these rules that are about an event of that kind are due at that time. */
 void ttp_judging_fire(struct ttp_encode *e, uint64_t rules, ttape_trigger_event event, uint64_t ns);
+/* When all was read: whether the trace stays. */
+bool ttp_triggers_keep(const struct ttp_encode *e);
 /* Those of signals and times: of any event. */
 void ttp_judging_see(struct ttp_encode *e, const ttape_event *event);
 /* Which rules are about a site, and what their conditions look at; names of its values, or NULL */

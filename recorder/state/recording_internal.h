@@ -279,7 +279,7 @@ struct ttp_shared {
     _Atomic uint64_t unrecorded[TTAPE_UNRECORDED_COUNT]; /* processes, by reason */
     _Atomic uint64_t unseen[TTP_UNSEEN_COUNT];           /* what was patched, and not */
     _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
-    _Atomic bool failed, stopped, wants_snapshot, is_discarded, has_other_functions;
+    _Atomic bool failed, stopped, wants_snapshot, is_discarded, has_other_functions, is_kept;
     _Atomic uint32_t stop_reason;            /* ttape_stop_reason, of stopped */
     struct ttp_hits hits;                    /* entries of such sites */
     _Atomic bool is_checkpointing;           /* one was asked for and is not answered */

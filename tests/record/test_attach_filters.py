@@ -266,9 +266,11 @@ def check_triggers(program):
     assert found["work"] in (100, 101) and "other" not in found, found
     found = called(program, on="after 0s do off; work times 100 do on; other times 1000 do finish")
     assert "main" not in found and found["work"] > 1, found
-    done = subprocess.run([COMMAND, "attach", "--on", "signal USR1 do finish", "1"], check=False,
-                          capture_output=True, text=True)
-    assert done.returncode == 2 and "signal ...' is not seen" in done.stderr, done
+    for trigger, words in (("signal USR1 do finish", "signal ...' is not seen"),
+                           ("exit != 0 do keep", "'exit ...' is of a command")):
+        done = subprocess.run([COMMAND, "attach", "--on", trigger, "1"], check=False,
+                              capture_output=True, text=True)
+        assert done.returncode == 2 and words in done.stderr, done
 
 
 def plan(program, *options, **environment):

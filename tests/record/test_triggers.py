@@ -23,6 +23,8 @@ __attribute__((noinline)) static void handle(int number) { sum += leaf(number); 
 __attribute__((noinline)) static int slow(int n) { return sum += leaf(n); }
 int main(int count, char **arguments)
 {
+    int status = count > 1 && arguments[1][0] == '=' ? arguments[1][1] - '0' : -1;
+    count = status < 0 ? count : 0;
     signal(SIGUSR1, handle);
     for (int i = 1; i <= 4; i++) {
         leaf(i);
@@ -35,7 +37,9 @@ int main(int count, char **arguments)
         usleep(10000);
     raise(SIGUSR1);
     leaf(6);
-    return 0;
+    if (status > 9)
+        raise(SIGKILL);
+    return status < 0 ? 0 : status;
 }
 """
 
@@ -107,6 +111,32 @@ def check_values(program):
     check(program, ("mark(n=2) = 4 do off",), "leaf leaf", "--filter", "leaf")
 
 
+def check_keep(program):
+    """What nothing keeps leaves nothing, however it is written; what is there already stays."""
+    failed = "exit != 0 do keep"
+    for trigger, asked, status, is_kept in (
+            (failed, "=0", 0, False), (failed, "=3", 3, True),
+            ("exit=137 do keep", "=K", 137, True),
+            ("exit=4 do keep; exit > 4 do keep", "=3", 3, False), ("exit=3 do keep", "=3", 3, True),
+            ("slow > 100s do keep; exit = 1 do keep", "=0", 0, False),
+            ("mark(n=3) = 6 do keep; exit = 1 do keep", "=0", 0, True)):
+        path, said = record(program, "--on", trigger, wait_for=(asked,), status=status)
+        assert path.exists() == is_kept, (trigger, asked, said)
+        assert is_kept or "no trace: nothing came" in said, said
+    before = path.read_bytes()
+    for options in (("--keep-last", "1M"), ("--rotate", "64K"), ("--files",), ()):
+        run(COMMAND, "record", "--on", failed, *options, "-o", path, program, "=0")
+        left = sorted(each.name for each in WORK.glob("t.*") if each != path)
+        assert not left and path.read_bytes() == before, (options, left)
+    path, _ = record(program, "--on", failed, "--live", wait_for=("=0",))
+    assert not path.exists() and not run(COMMAND, "record", "--on", failed, "-o", "-", program,
+                                         "=0").stdout
+    done = run(COMMAND, "record", "--on", failed, "-o", "tcp://localhost:1", program, status=2)
+    assert "does not go with -o tcp:" in done.stderr, done.stderr
+    _, said = record(program, "--on", "nowhere do keep", wait_for=("=0",))
+    assert "'nowhere do keep': no call of such a function was recorded" in said, said
+
+
 def check_said(program):
     _, said = record(program, "--on", "nowhere do off; mark times 1000 do finish")
     assert "'nowhere do off': no call of such a function was recorded" in said, said
@@ -121,6 +151,7 @@ def check_said(program):
     assert "slow" in done.stdout and "handle" not in done.stdout, done.stdout
     for text, words in ((("mark",), "'do' and an action are missing"),
                         (("mark do jump",), "no action"),
+                        (("exit = 1 do off",), "'keep' is the only action"),
                         (("after 1s do off", "--clock", "none"), "--clock none has none"),
                         (("mark do off", "--no-symbols"), "needs names")):
         _, said = record(program, "--on", *text, status=2)
@@ -223,6 +254,17 @@ def check_control_refused(server):
         assert not folder.exists()
 
 
+def check_control_keep(server):
+    """What control asks for is what keeps the trace, or does not; what was kept before stays."""
+    path = WORK / "control.ttape"
+    for first, then, is_kept in (("", "exit = 7 do keep", False), ("step do keep", "exit = 7 do "
+                                 "keep", True), ("exit = 7 do keep; step do off", "", True)):
+        path.unlink(missing_ok=True)
+        with serving(server, "--filter", "", "--on", first) as (recorder, _):
+            control(recorder.pid, "--on", then)
+        assert path.exists() == is_kept, (first, then)
+
+
 def check_control_many(server):
     """Of any number of long filters the trace names the last ones, and recording goes on."""
     path = WORK / "control.ttape"
@@ -246,6 +288,7 @@ def main():
     check_control(WORK / "server")
     check_control_refused(WORK / "server")
     check_control_many(WORK / "server")
+    check_control_keep(WORK / "server")
     source = WORK / "p.c"
     source.write_text(PROGRAM)
     for name, flags in (("hooks", ["-finstrument-functions"]), ("plain", [])):
@@ -254,6 +297,7 @@ def main():
     check_switches(WORK / "hooks")
     check_values(WORK / "plain")
     check_copies(WORK / "plain")
+    check_keep(WORK / "plain")
     check_said(WORK / "hooks")
     print("triggers: ok")
 

@@ -333,9 +333,11 @@ END_TEST
 
 START_TEST(triggers_have_events_and_actions)
 {
-    static const char text[] = "parse@lib*(n>3) do on; f = -1 do checkpoint, finish\nf > 5ms times "
-                               "10 do off; end g do finish;; signal USR1 do off; signal 34 do on;"
-                               "after 1.5s do checkpoint; do do off; end() do on";
+    static const char text[] =
+        "parse@lib*(n>3) do on; f = -1 do checkpoint, finish\nf > 5ms times "
+        "10 do off; end g do finish;; signal USR1 do off; signal 34 do on;"
+        "after 1.5s do checkpoint; do do off; end() do on; exit!= 3 do keep; "
+        "exit = 0x3 do keep; 'exit' = 3 do on; exit > 5ms do keep, on";
     static const struct {
         ttape_trigger_event event;
         uint32_t actions, rule;
@@ -348,7 +350,11 @@ START_TEST(triggers_have_events_and_actions)
                   {TTAPE_TRIGGER_SIGNAL, TTAPE_TRIGGER_ON, TTAPE_NONE, 1, 34},
                   {TTAPE_TRIGGER_AFTER, TTAPE_TRIGGER_CHECKPOINT, TTAPE_NONE, 1, 1500000000},
                   {TTAPE_TRIGGER_BEGIN, TTAPE_TRIGGER_OFF, 4, 1, 0},
-                  {TTAPE_TRIGGER_BEGIN, TTAPE_TRIGGER_ON, 5, 1, 0}};
+                  {TTAPE_TRIGGER_BEGIN, TTAPE_TRIGGER_ON, 5, 1, 0},
+                  {TTAPE_TRIGGER_EXIT, TTAPE_TRIGGER_KEEP, TTAPE_NONE, 1, 3},
+                  {TTAPE_TRIGGER_END, TTAPE_TRIGGER_KEEP, 6, 1, 0},
+                  {TTAPE_TRIGGER_END, TTAPE_TRIGGER_ON, 7, 1, 0},
+                  {TTAPE_TRIGGER_END, TTAPE_TRIGGER_KEEP | TTAPE_TRIGGER_ON, 8, 1, 0}};
     ttape_filter *filter;
     ttape_error err = {0};
     uint32_t count, rule_count;
@@ -357,7 +363,8 @@ START_TEST(triggers_have_events_and_actions)
     const ttape_trigger *triggers = ttape_filter_get_triggers(filter, &count);
     const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &rule_count);
     ck_assert_uint_eq(count, sizeof wanted / sizeof wanted[0]);
-    ck_assert_uint_eq(rule_count, 6);
+    ck_assert_uint_eq(rule_count, 9);
+    ck_assert_int_eq(triggers[9].compare, TTAPE_FILTER_NOT_EQUAL);
     for (uint32_t i = 0; i < count; i++) {
         ck_assert_int_eq(triggers[i].event, wanted[i].event);
         ck_assert_uint_eq(triggers[i].actions, wanted[i].actions);
@@ -396,6 +403,9 @@ START_TEST(what_is_no_trigger_is_refused_at_its_place)
         {"f times 0 do on", 9, "once at least"},
         {"f times x do on", 8, "a number is missing"},
         {"f(n>) do on", 4, "a value is missing"},
+        {"exit = 256 do keep", 7, "255 at most"},
+        {"exit = 1 do keep, finish", 12, "the only action"},
+        {"exit = 1 times 2 do keep", 9, "'do' and an action are missing"},
     };
     ttape_error err = {0};
     ttape_filter *filter;
@@ -421,7 +431,7 @@ int main(void)
     tcase_add_test(tests, conditions_are_bounded);
     tcase_add_test(tests, memory_may_fail);
     tcase_add_test(tests, triggers_have_events_and_actions);
-    tcase_add_loop_test(tests, what_is_no_trigger_is_refused_at_its_place, 0, 13);
+    tcase_add_loop_test(tests, what_is_no_trigger_is_refused_at_its_place, 0, 16);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -77,8 +77,8 @@ static void open_both(const char *text, const char *on, bool starts_off)
                                        .clock = TTAPE_CLOCK_MONOTONIC,
                                        .rules = {.select = select_site},
                                        .conditions = {filter, triggers, match, find_argument,
-                                                      find_constant, compare_text, NULL,
-                                                      starts_off}};
+                                                      find_constant, compare_text, NULL, starts_off,
+                                                      NULL}};
     uint32_t count;
     const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &count);
     for (uint32_t i = 0; i < count; i++) {

@@ -105,13 +105,15 @@ typedef enum ttape_trigger_event {
     TTAPE_TRIGGER_BEGIN = 0,  /* a call begins */
     TTAPE_TRIGGER_END = 1,    /* one ends */
     TTAPE_TRIGGER_SIGNAL = 2, /* a handler of the signal `number` begins */
-    TTAPE_TRIGGER_AFTER = 3   /* `number` nanoseconds are over */
+    TTAPE_TRIGGER_AFTER = 3,  /* `number` nanoseconds are over */
+    TTAPE_TRIGGER_EXIT = 4    /* the command's exit status is, as `compare` says, `number` */
 } ttape_trigger_event;
 
-#define TTAPE_TRIGGER_ON         1u /* calls that begin are recorded; the trigger's own is */
-#define TTAPE_TRIGGER_OFF        2u /* they are not, behind the trigger's own */
-#define TTAPE_TRIGGER_CHECKPOINT 4u /* the trace so far is copied */
-#define TTAPE_TRIGGER_FINISH     8u /* recording ends */
+#define TTAPE_TRIGGER_ON         1u  /* calls that begin are recorded; the trigger's own is */
+#define TTAPE_TRIGGER_OFF        2u  /* they are not, behind the trigger's own */
+#define TTAPE_TRIGGER_CHECKPOINT 4u  /* the trace so far is copied */
+#define TTAPE_TRIGGER_FINISH     8u  /* recording ends */
+#define TTAPE_TRIGGER_KEEP       16u /* the trace stays; without, it does not */
 
 /* What is done while a program is recorded, and when: "parse > 5ms do checkpoint". */
 typedef struct ttape_trigger {
@@ -120,8 +122,9 @@ typedef struct ttape_trigger {
     uint32_t rule;    /* of ttape_filter_get_rules: which calls; TTAPE_NONE: it is of none */
     uint64_t times;   /* each so many of these calls */
     uint64_t number;
-    uint32_t text_at, text_bytes; /* where it stands in the text */
-    uint64_t reserved[2];
+    uint32_t text_at, text_bytes;  /* where it stands in the text */
+    ttape_filter_operator compare; /* of TTAPE_TRIGGER_EXIT */
+    uint64_t reserved[1];
 } ttape_trigger;
 
 /* As ttape_filter_parse, of triggers: their calls are rules of the kind TTAPE_FILTER_CALLS. */

@@ -141,6 +141,10 @@ typedef struct ttape_call_conditions {
     bool (*text)(void *context, uint32_t rule, uint32_t condition, ttape_string text);
     void *context;   /* of all */
     bool starts_off; /* until a trigger switches on, no calls are recorded */
+    /* Triggers that do TTAPE_TRIGGER_KEEP, and of exit statuses: looked at when recording ends. Of
+     * a recording that none of them keeps no file is left. The status is what set_number was given
+     * as "exit_code", or as "signal"; without, all is kept. NULL: so, too. */
+    const ttape_filter *at_end;
 } ttape_call_conditions;
 
 typedef struct ttape_recording_options {
@@ -341,8 +345,8 @@ TTAPE_API ttape_status ttape_recording_finish(ttape_recording *recording, ttape_
 TTAPE_API void ttape_recording_close(ttape_recording *recording);
 /* Closes and leaves nothing behind. */
 TTAPE_API void ttape_recording_discard(ttape_recording *recording);
-/* Names of the trace files, after finish; the oldest first. With keep_bytes or keep_ns they are to
- * be merged. Valid until close. */
+/* Names of the trace files, after finish; the oldest first; none where nothing keeps the trace
+ * (at_end). With keep_bytes or keep_ns they are to be merged. Valid until close. */
 TTAPE_API const char *ttape_recording_file(const ttape_recording *recording, uint32_t index);
 
 /* Steering a recording from another process, by the process id of a traced program or of the

@@ -45,9 +45,8 @@ static ttape_status check(struct tool_record_rules *rules, const struct tool_fil
     if (rules->lacks_times && (asks_times(filter->rules, filter->rule_count) ||
                                asks_times(triggers->rules, triggers->rule_count)))
         return fail(err, "the filter asks for times: it was begun with --clock none");
-    if (rules->is_attached && tool_record_has_signal(triggers))
-        return fail(err, tool_record_no_signals);
-    return TTAPE_OK;
+    const char *unseen = tool_record_unseen(rules, triggers);
+    return unseen == NULL ? TTAPE_OK : fail(err, unseen);
 }
 
 bool tool_record_parse_lines(struct tool_patterns *patterns, const char *text, char **wrong)

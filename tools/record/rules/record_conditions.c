@@ -83,14 +83,18 @@ static bool judges_calls(const struct tool_filter_made *filter)
     return false;
 }
 
-static bool switches_on(const ttape_filter *parsed)
+/* Whether one of them switches on; and whether one waits for what is recorded, which an exit status
+ * is not. */
+static bool switches_on(const ttape_filter *parsed, bool *sees_events)
 {
-    uint32_t count;
+    uint32_t count, actions = 0;
     const ttape_trigger *triggers = ttape_filter_get_triggers(parsed, &count);
-    for (uint32_t i = 0; i < count; i++)
-        if ((triggers[i].actions & TTAPE_TRIGGER_ON) != 0)
-            return true;
-    return false;
+    *sees_events = false;
+    for (uint32_t i = 0; i < count; i++) {
+        actions |= triggers[i].actions;
+        *sees_events |= triggers[i].event != TTAPE_TRIGGER_EXIT;
+    }
+    return (actions & TTAPE_TRIGGER_ON) != 0;
 }
 
 void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_conditions *into,
@@ -98,18 +102,19 @@ void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_condit
 {
     const struct tool_filter_made *filter = tool_record_filter_of(rules);
     const ttape_filter *triggers = tool_record_triggers_of(rules)->triggers;
-    uint32_t count;
-    (void)ttape_filter_get_triggers(triggers, &count);
-    if (!judges_calls(filter) && count == 0)
+    bool sees_events, has_on = switches_on(triggers, &sees_events);
+    *into = (ttape_call_conditions){.at_end = triggers};
+    if (!judges_calls(filter) && !sees_events)
         return;
     *into = (ttape_call_conditions){.filter = filter->parsed,
                                     .triggers = triggers,
+                                    .at_end = triggers,
                                     .match = match,
                                     .argument = find_argument,
                                     .constant = find_constant,
                                     .text = compare_text,
                                     .context = rules,
-                                    .starts_off = *starts_off && switches_on(triggers)};
+                                    .starts_off = *starts_off && has_on};
     *starts_off = *starts_off && !into->starts_off;
 }
 

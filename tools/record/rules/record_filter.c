@@ -9,17 +9,22 @@ static bool is_of_sites(ttape_filter_kind kind)
     return kind != TTAPE_FILTER_DEPTH && kind != TTAPE_FILTER_TIME;
 }
 
-const char tool_record_no_signals[] =
-    "--on 'signal ...' is not seen in a process that is attached to: name the handler's function";
-
-bool tool_record_has_signal(const struct tool_filter_made *made)
+const char *tool_record_unseen(const struct tool_record_rules *rules,
+                               const struct tool_filter_made *made)
 {
     uint32_t count;
     const ttape_trigger *triggers = ttape_filter_get_triggers(made->triggers, &count);
-    for (uint32_t i = 0; i < count; i++)
-        if (triggers[i].event == TTAPE_TRIGGER_SIGNAL)
-            return true;
-    return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (rules->is_sent && (triggers[i].actions & TTAPE_TRIGGER_KEEP) != 0)
+            return "--on '... do keep' does not go with -o tcp://...: what was sent is there";
+        if (rules->is_attached && triggers[i].event == TTAPE_TRIGGER_SIGNAL)
+            return "--on 'signal ...' is not seen in a process that is attached to: name the "
+                   "handler's function";
+        if (rules->is_attached && triggers[i].event == TTAPE_TRIGGER_EXIT)
+            return "--on 'exit ...' is of a command that record starts: how a process ends that "
+                   "is attached to, is not known";
+    }
+    return NULL;
 }
 
 int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names)
@@ -34,8 +39,9 @@ int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, b
                             TTAPE_FILTER_MAX_RULES);
     if (status == TOOL_OK && !has_names && rules->triggers.rule_count > 0)
         status = tool_usage(verb, "--on needs names: it does not go with --no-symbols");
-    if (status == TOOL_OK && rules->is_attached && tool_record_has_signal(&rules->triggers))
-        status = tool_usage(verb, "%s", tool_record_no_signals);
+    const char *unseen = status == TOOL_OK ? tool_record_unseen(rules, &rules->triggers) : NULL;
+    if (unseen != NULL)
+        status = tool_usage(verb, "%s", unseen);
     for (uint32_t i = 0; status == TOOL_OK && i < rules->filter.rule_count; i++) {
         const ttape_filter_rule *rule = &rules->filter.rules[i];
         if (!has_names && is_of_sites(rule->kind))

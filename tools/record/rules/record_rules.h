@@ -31,6 +31,7 @@ struct tool_record_rules {
     struct tool_filter_made new_filter, new_triggers;
     char *new_on;
     bool has_new_filter, has_new_triggers, lacks_times;
+    bool is_sent;     /* the trace is elsewhere when it is complete */
     bool is_attached; /* its process tells of no signals; what is patched is what was chosen, and
                        * what triggers wait for: of that alone these decide, NULL: as at first; and
                        * others, that are to come, from another thread */
@@ -80,9 +81,10 @@ bool tool_record_is_mangled(const struct tool_record_rules *rules);
 /* record_filter.c: takes the filter that was said. Returns a tool_exit: what a recording cannot go
  * by is refused. */
 int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names);
-/* Whether one of these triggers waits for a signal; and what is said where signals are not seen. */
-bool tool_record_has_signal(const struct tool_filter_made *made);
-extern const char tool_record_no_signals[];
+/* What is said where one of these triggers waits for what is not seen, or keeps what is elsewhere;
+ * NULL: none does. */
+const char *tool_record_unseen(const struct tool_record_rules *rules,
+                               const struct tool_filter_made *made);
 /* Puts what is no function's into the rules of a recording. */
 void tool_record_filter_apply(struct tool_record_rules *rules, ttape_site_rules *into);
 /* Which of its rules are about a site, as bits. */

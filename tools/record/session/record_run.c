@@ -79,6 +79,15 @@ static void say_all(struct tool_record_session *session, const ttape_recording *
     free(first);
 }
 
+/* Where a trigger keeps traces, and none has kept this one. */
+static void say_not_kept(struct tool_record_session *session)
+{
+    if (session->quiet)
+        return;
+    tool_record_triggers_say(&session->rules);
+    tool_message("no trace: nothing came for which --on '... do keep' keeps it");
+}
+
 /* Programs find that file by its name. Those that have it do not notice. */
 static void say_removed(const struct tool_record_session *session, const ttape_recording *recording)
 {
@@ -109,6 +118,11 @@ static int finish_recording(struct tool_record_session *session, ttape_session *
         tool_message("what was recorded is in '%s.recording': see tracetape recover",
                      session->output);
         return status != 0 ? status : TOOL_CANNOT;
+    }
+    bool is_kept = ttape_recording_file(recording, 0) != NULL;
+    if (has_events && !is_kept) {
+        say_not_kept(session);
+        return status;
     }
     if (session->keep.given && has_events &&
         tool_keep_merge(recording, session->output, session->force) != TOOL_OK)

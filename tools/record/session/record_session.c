@@ -74,6 +74,8 @@ static int check_options(struct tool_record_session *session, ttape_recording_op
     if (session->rules.checkpoint.count != 0 && session->no_symbols)
         return tool_usage(session->verb,
                           "--checkpoint needs names: it does not go with --no-symbols");
+    bool sends = session->output != NULL && tool_send_is_url(session->output);
+    session->rules.is_sent = sends;
     int filtered = tool_record_filter_open(&session->rules, session->verb, !session->no_symbols);
     if (filtered != TOOL_OK)
         return filtered;
@@ -85,7 +87,6 @@ static int check_options(struct tool_record_session *session, ttape_recording_op
     if (session->output != NULL && strcmp(session->output, "-") == 0 &&
         (session->live || session->files || session->rotate != 0))
         return tool_usage(session->verb, "-o - goes with none of --live, --files, --rotate");
-    bool sends = session->output != NULL && tool_send_is_url(session->output);
     if (sends && strcmp(session->verb, "syscalls") == 0)
         return tool_usage(session->verb, "-o tcp://... is of record and attach: the table is made "
                                          "of a trace that is here");
