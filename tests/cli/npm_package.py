@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 PACKAGES = {
@@ -31,27 +32,49 @@ PACKAGES = {
 }
 
 
+# Without a network it says so in seconds.
+SOON = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=20000")
+
+
 class Absent(Exception):
     """npm does not give a package."""
 
 
-def find(name):
-    """The folder of a package."""
+def unpack(name, folder):
+    """Fetches a package, and unpacks it there."""
     version, wanted = PACKAGES[name]
-    plain = name.strip("@").replace("/", "-")
-    folder = Path(os.environ["TTAPE_BUILD"]) / "npm" / f"{plain}-{version}"
+    try:
+        done = subprocess.run(["npm", "pack", "--silent", *SOON, f"{name}@{version}"], check=False,
+                              cwd=folder, capture_output=True, text=True, timeout=200)
+    except subprocess.TimeoutExpired as why:
+        raise Absent(f"npm does not give {name}: it hangs") from why
+    if done.returncode != 0:
+        raise Absent(f"npm does not give {name}: {done.stderr[-200:]}")
+    archive = folder / f"{plain_name(name)}.tgz"
+    found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+    assert found == wanted, f"{archive} has other bytes: {found}"
+    with tarfile.open(archive) as packed:
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Debian 12: no
+        packed.extractall(folder, **safely)
+
+
+def plain_name(name):
+    return f"{name.strip('@').replace('/', '-')}-{PACKAGES[name][0]}"
+
+
+def find(name):
+    """The folder of a package; all of it is there, as tests beside this one look for it, too."""
+    folder = Path(os.environ["TTAPE_BUILD"]) / "npm" / plain_name(name)
     if not list(folder.glob("*/package.json")):
-        folder.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], check=False,
-                              cwd=folder, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Absent(f"npm does not give {name}: {done.stderr[-200:]}")
-        archive = folder / f"{plain}-{version}.tgz"
-        found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
-        assert found == wanted, f"{archive} has other bytes: {found}"
-        with tarfile.open(archive) as packed:
-            safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Debian 12: no
-            packed.extractall(folder, **safely)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as place:
+            own = Path(place, "whole")
+            own.mkdir()
+            unpack(name, own)
+            try:
+                own.rename(folder)
+            except OSError:
+                assert list(folder.glob("*/package.json")), f"{folder} cannot be replaced"
     return folder / next(folder.glob("*/package.json")).parent.name
 
 
@@ -70,5 +93,7 @@ def link(*names):
     modules.mkdir(parents=True, exist_ok=True)
     for name in names:
         folder = fetch(name)
-        if not (modules / name).is_symlink():
+        try:
             (modules / name).symlink_to(folder)
+        except FileExistsError:
+            pass

@@ -110,7 +110,7 @@ ln -s ../elsewhere.dat links/11.dat
 ln -sf ../good/prog.sym links/prog.sym
 mkdir links/13.dat
 mkfifo links/14.dat
-status 3 timeout 20 "$T" convert links -o links.ttape
+status 3 timeout 100 "$T" convert links -o links.ttape
 has err "cannot read '11.dat'"
 has err "cannot read '14.dat'"
 status 0 "$T" dump links.ttape --format csv
@@ -173,12 +173,13 @@ for seed in range(120 if os.environ.get("TTAPE_THOROUGH") == "1" else 15):
             if data:
                 data[rng.randrange(len(data))] = rng.randrange(256)
         open(path, "wb").write(data)
-    run = subprocess.run([tool, "convert", "random", "-o", "random.ttape", "--force"], timeout=20,
+    run = subprocess.run([tool, "convert", "random", "-o", "random.ttape", "--force"], timeout=100,
                          stderr=subprocess.PIPE)
     assert run.returncode in (0, 3, 4), (seed, run)
     assert b"\x1b" not in run.stderr, seed
     if run.returncode != 4:
-        check = subprocess.run([tool, "verify", "random.ttape"], stdout=subprocess.PIPE, timeout=20)
+        check = subprocess.run([tool, "verify", "random.ttape"], stdout=subprocess.PIPE,
+                               timeout=100)
         assert check.returncode == 0, (seed, check)
 END
 # One time has no tick: it is taken 1 ns earlier, and the rest stays.

@@ -190,7 +190,7 @@ status 4 "$T" control 4194305 on
 has err 'there is no process 4194305'
 status 4 "$T" control $$ status
 has err "process $$ is not being recorded"
-sleep 30 & sleeper=$!
+sleep 600 & sleeper=$!
 status 4 "$T" control $sleeper off
 has err 'is not being recorded'
 
@@ -210,7 +210,7 @@ int main(int argc, char **argv) {
     ((unsigned char *)p)[0] = 7;
     if (argc > 2) fchmod(fd, 0644);
     fclose(fopen("../pretends", "w"));
-    sleep(30);
+    sleep(600);
     return p == 0;
 }
 END

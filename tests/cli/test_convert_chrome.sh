@@ -446,7 +446,7 @@ for turn in range(150):
     if turn % 3 == 0:
         del data[draw.randrange(len(data)):]
     done = subprocess.run([tool := sys.argv[1], "convert", "--from-format", "chrome", "-", "-o",
-                           "-"], input=bytes(data), capture_output=True, check=False, timeout=20)
+                           "-"], input=bytes(data), capture_output=True, check=False, timeout=100)
     assert done.returncode in (0, 3, 4), (turn, done.returncode, done.stderr[-500:])
     if done.returncode != 4:
         check = subprocess.run([tool, "verify", "-"], input=done.stdout, capture_output=True,

@@ -101,7 +101,7 @@ status 4 "$T" convert links -o none.ttape
 has err "no regular file"
 rm links/channel0_9
 mkfifo links/channel0_9
-status 4 timeout 20 "$T" convert links -o none.ttape
+status 4 timeout 100 "$T" convert links -o none.ttape
 
 # Our own export comes back: every frame, point, value and name.
 python3 - "$T" <<'END' || fail "an export does not come back"

@@ -14,6 +14,7 @@ done
 ("$T" convert --from-format ctf /nonexistent -o x 2>&1 || true) | grep -q 'not in this build' &&
     skip "built without babeltrace2"
 export LTTNG_HOME=$work
+export LTTNG_UST_REGISTER_TIMEOUT=-1 # after three seconds a program would go on untraced
 export HOME=$work
 session=tracetape-$$
 finish() {

@@ -38,7 +38,7 @@ for verb in info verify dump; do
     done
 done
 for path in folder fifo zeros random /dev/zero; do
-    status 4 timeout 20 "$T" convert "$path" -o no.ttape
+    status 4 timeout 60 "$T" convert "$path" -o no.ttape
     lines err 1
 done
 status 4 "$T" convert behind -o no.ttape
@@ -75,7 +75,7 @@ for signal in INT TERM HUP; do
     child=$!
     exec 9>feed
     calls 20000 >&9 # more than it reads before it writes
-    for _ in $(seq 100); do
+    for _ in $(seq 1200); do
         ls -A | grep -q interrupted && break
         sleep 0.05
     done

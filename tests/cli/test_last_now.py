@@ -93,6 +93,7 @@ KILLED = """
 void done(void) {}
 int main(void) { done(); return raise(SIGKILL); }
 """
+WHOLE = "(the same 1 call, 500 more times)"  # a program of SOURCE has come to where it waits
 failures = []
 
 
@@ -103,16 +104,18 @@ def check(holds, *what):
 
 
 def look(pid, *words):
+    """Of as many columns as numbers of threads take where other processes begin among them."""
     return subprocess.run([COMMAND, "last", "--pid", str(pid), *words], capture_output=True,
-                          text=True, check=False)
+                          text=True, check=False, env={**os.environ, "COLUMNS": "2000"})
 
 
-def look_until(pid, word):
-    """What is shown once the program is there."""
+def look_until(pid, *words):
+    """What is shown once all of the program is there: it may be looked at in the middle of its
+    way, and threads before they have their names."""
     until = time.monotonic() + 60
     while True:
         shown = look(pid)
-        if word in shown.stdout or time.monotonic() > until:
+        if all(word in shown.stdout for word in words) or time.monotonic() > until:
             return shown
 
 
@@ -128,7 +131,7 @@ def finish(process):
 
 def check_deadlock(program):
     with subprocess.Popen([program, "lock"], stdin=subprocess.PIPE) as process:
-        shown = look_until(process.pid, "deadlock: ")
+        shown = look_until(process.pid, "deadlock: ", "(left) waits for second", "(right)", WHOLE)
         head = shown.stdout.split("\n\n", maxsplit=1)[0]
         for word in ("(left) waits for second, held by thread", "(right)", "waits for first"):
             check(word in head, "deadlock", word, shown.stdout, shown.stderr)
@@ -143,9 +146,9 @@ def check_deadlock(program):
 
 def check_recursion(program):
     with subprocess.Popen([program], stdin=subprocess.PIPE) as process:
-        shown = look_until(process.pid, "(the same 1 call, ")
+        shown = look_until(process.pid, WHOLE)
         check("deep (now.c:" in shown.stdout, shown.stdout)
-        check("(the same 1 call, 500 more times)" in shown.stdout, shown.stdout)
+        check(WHOLE in shown.stdout, shown.stdout)
         check("main (now.c:" in shown.stdout and "deadlock" not in shown.stdout, shown.stdout)
         check(finish(process) == 7, "it goes on", process.returncode)
 
@@ -153,7 +156,8 @@ def check_recursion(program):
 def check_pool(program):
     """Threads that wait alike are one, and all of them are named; nothing but the program's."""
     with subprocess.Popen([program, "pool"], stdin=subprocess.PIPE) as process:
-        shown = look_until(process.pid, "30 threads (now) with equal stacks\n")
+        shown = look_until(process.pid, "30 threads (now) with equal stacks\n",
+                           "  pthread_cond_wait (", WHOLE)
         check(re.search(r"^30 threads \(now\) with equal stacks\n  [0-9].*\n"
                         r"  pthread_cond_wait \(.*\n  idle \(now.c:\d+\)$", shown.stdout, re.M),
               "pool", shown.stdout)
@@ -174,7 +178,7 @@ def check_nameless(program):
     nameless = f"{program}.bare"
     subprocess.run(["strip", "-o", nameless, program], check=True)
     with subprocess.Popen([nameless], stdin=subprocess.PIPE) as process:
-        shown = look_until(process.pid, "now.bare+0x")
+        shown = look_until(process.pid, "now.bare+0x", "  read (")
         check(re.search(r"^  now\.bare\+0x[0-9a-f]{1,5}$", shown.stdout, re.M), shown.stdout)
         check(" 0x" not in shown.stdout, shown.stdout)
         check(finish(process) == 7, "it goes on", process.returncode)
@@ -183,12 +187,12 @@ def check_nameless(program):
 def check_stopped(program):
     """A process that somebody stopped stays so."""
     with subprocess.Popen([program], stdin=subprocess.PIPE) as process:
-        look_until(process.pid, "(the same 1 call, ")
+        look_until(process.pid, WHOLE)
         process.send_signal(19)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
         check("deep" in look(process.pid).stdout, "stopped")
         until = time.monotonic() + 60  # let go, the kernel wakes it to stop again
-        while state_of(process.pid) == "R" and time.monotonic() < until:
+        while state_of(process.pid) != "T" and time.monotonic() < until:
             continue
         state = state_of(process.pid)
         check(state == "T", "still stopped", state)

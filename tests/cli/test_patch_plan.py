@@ -181,9 +181,12 @@ def uftrace_share(folder, path):
     """The share of functions that uftrace -P patches, in percent; None: it does not say."""
     if shutil.which("uftrace") is None:
         return None
-    done = subprocess.run(["uftrace", "record", "--force", "-P", ".", "-v", "-d",
-                           f"{folder}/uftrace", path], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=60)
+    try:
+        done = subprocess.run(["uftrace", "record", "--force", "-P", ".", "-v", "-d",
+                               f"{folder}/uftrace", path], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return None
     found = re.search(r"patched: +[0-9]+ +[(]([0-9.]+)%", done.stdout)
     return float(found[1]) if found else None
 

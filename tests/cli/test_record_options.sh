@@ -65,7 +65,7 @@ build hot <<'END'
 volatile int s;
 __attribute__((noinline)) int tiny(int i) { return s + i; }
 __attribute__((noinline)) int large(int i)
-{ int r = 0; for (int k = 0; k < 900; k++) r += s; return r; }
+{ int r = 0; for (int k = 0; k < 4000; k++) r += s; return r; }
 __attribute__((noinline)) int caller(int i) { return tiny(i) + large(i); }
 int main(void) { int r = 0; for (int i = 0; i < 70000; i++) r += caller(i); return r == 1; }
 END

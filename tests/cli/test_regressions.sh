@@ -35,7 +35,7 @@ cat >"last.txt" <<'EOF'
 EOF
 status 0 "$T" convert "last.txt" -o "last.ttape"
 for form in --json --format=dot --summary; do
-    status 0 timeout 10 "$T" graph "$form" "last.ttape"
+    status 0 timeout 60 "$T" graph "$form" "last.ttape"
 done
 status 0 "$T" diff "last.ttape" "last.ttape"
 

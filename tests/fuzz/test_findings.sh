@@ -53,10 +53,10 @@ open("head.ttape", "wb").write(data[:-64])  # without the footer: opened by a sc
 open("indexed.ttape", "wb").write(data)
 END
 for name in head indexed; do
-    status 4 timeout 20 "$T" merge "$name.ttape" -o "merged-$name.ttape"
+    status 4 timeout 100 "$T" merge "$name.ttape" -o "merged-$name.ttape"
     has err 'F-PAR-03|F-CHK-03|F-IDX-08'
     absent "merged-$name.ttape"
-    status 4 timeout 20 "$T" cut "$name.ttape" --partition 0..9 -o "cut-$name.ttape"
+    status 4 timeout 100 "$T" cut "$name.ttape" --partition 0..9 -o "cut-$name.ttape"
     absent "cut-$name.ttape"
 done
 
@@ -128,7 +128,7 @@ open("bomb/10.dat", "wb").write(record(1000000010, 0, 0x555500001004, 1) +
 END
 (
     case ${TTAPE_SANITIZE:-} in *address*) ;; *) ulimit -v 1000000 ;; esac
-    exec timeout 20 "$T" convert bomb -o bomb.ttape
+    exec timeout 100 "$T" convert bomb -o bomb.ttape
 ) >out 2>err || fail "the bomb goes off: $(head -n 2 err)"
 status 0 "$T" dump bomb.ttape
 has out 'main\(-7\)' # other patterns still count
@@ -140,7 +140,7 @@ for finding in "$TTAPE_SRC"/fuzz/findings/recover/*; do
     tail -c +17 "$finding" >"$name.ttape" # behind the parameters
     (
         case ${TTAPE_SANITIZE:-} in *address*) ;; *) ulimit -v 500000 ;; esac
-        exec timeout 20 "$T" recover "$name.ttape" -o "$name.out.ttape"
+        exec timeout 100 "$T" recover "$name.ttape" -o "$name.out.ttape"
     ) >out 2>err
     got=$?
     checks=$((checks + 1))

@@ -33,7 +33,7 @@ END
 try() {
     checks=$((checks + 1))
     local got=0
-    ASAN_OPTIONS=$under_strace timeout 20 strace -f -o trace \
+    ASAN_OPTIONS=$under_strace timeout 100 strace -f -o trace \
         -e trace=openat,open,creat,rename,renameat,unlink,mkdir \
         "$T" convert "$1" -o out.ttape --force >out 2>err || got=$?
     [ "$got" -le 4 ] || fail "$1: status $got: $(cat err)"

@@ -110,7 +110,7 @@ oom() {
             rm -f new.ttape
             : >hit
             got=0
-            timeout 20 env LD_PRELOAD="$PWD/shim.so" OOM_AT="$at" $ever \
+            timeout 100 env LD_PRELOAD="$PWD/shim.so" OOM_AT="$at" $ever \
                 "$T" "$@" >out 2>err 9>>hit \
                 </dev/null || got=$?
             runs=$((runs + 1))

@@ -56,8 +56,9 @@ int main(void)
 
 RUNNING = """
 #include <poll.h>
+#include <stdio.h>
 __attribute__((noinline)) int answer(int n) { return poll(0, 0, 1) + n; }
-int main(void) { int n = 0; for (;;) n = answer(n); }
+int main(void) { int n = 0; fclose(fopen("runs", "w")); for (;;) n = answer(n); }
 """
 
 
@@ -109,7 +110,8 @@ def run(work, line, status=0):
     line = line.replace("$(pkg-config --libs tracetape-blocks)", BLOCKS)
     path = f"{COMMAND.parent}:{os.environ['PATH']}"
     if "$PID" in line:
-        line = f"./running & PID=$!; trap 'kill $PID' EXIT; {line}"
+        line = ("rm -f runs; ./running & PID=$!; trap 'kill $PID' EXIT; "
+                f"until [ -e runs ]; do :; done; {line}")
     if line.startswith("tracetape view "): # serves until it is interrupted
         line, status = f"timeout -s INT 1 {line}", 124
     done = subprocess.run(["bash", "-c", line], cwd=work, capture_output=True, text=True,

@@ -40,7 +40,9 @@ def fetch_axe():
         with tarfile.open(fileobj=io.BytesIO(packed[0].read_bytes())) as archive:
             text = archive.extractfile("package/axe.min.js").read().decode()
     kept.parent.mkdir(exist_ok=True)
-    kept.write_text(text, encoding="utf-8")
+    part = kept.with_suffix(f".{os.getpid()}")  # never half of it, whenever it is ended
+    part.write_text(text, encoding="utf-8")
+    part.rename(kept)
     return text
 
 
