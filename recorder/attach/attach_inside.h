@@ -27,6 +27,7 @@
 
 #include <dirent.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -100,6 +101,10 @@ const struct ttp_map *ttp_maps_at(const struct ttp_maps *maps, uint64_t address)
 bool ttp_maps_is_guarded(const struct ttp_maps *maps, const struct ttp_map *stack);
 /* A place for so many bytes that a jump from [low, high) reaches; 0: there is none. */
 uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high, uint64_t bytes);
+/* Cuts memory into pieces that have so many pages each, of those that are there; the last one, of
+ * `most`, has the rest. Returns how many. */
+size_t ttp_maps_cut(uint32_t pid, struct ttp_agent_range whole, uint64_t pages,
+                    struct ttp_agent_range *pieces, size_t most);
 
 /* -- attach_threads.c: what the recording is told of the process -- */
 
@@ -126,10 +131,19 @@ struct ttp_moved_task {
 struct ttp_stopped_task {
     pid_t tid;
     bool is_seized, is_stopped;
-    bool is_near; /* who waits for it runs where it does, and only a wait lets it run */
-    bool is_held; /* by a signal that stopped the process: it goes nowhere when it is let go */
+    bool is_near;  /* who waits for it runs where it does, and only a wait lets it run */
+    bool is_heard; /* who waits for it is told by SIGCHLD */
+    bool is_held;  /* by a signal that stopped the process: it goes nowhere when it is let go */
     struct user_regs_struct registers;
     struct ttp_moved_task moved;
+};
+/* What the kernel takes by sched_setattr(2). */
+struct ttp_turns {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
 };
 struct ttp_stop {
     uint32_t pid;
@@ -141,6 +155,9 @@ struct ttp_stop {
     uint64_t began_ns;
     bool is_near;         /* the recorder runs on the processor of the first thread, */
     cpu_set_t processors; /* and before on any of these */
+    bool has_short_turns, is_heard, is_masked;
+    struct ttp_turns turns; /* and the mask, as they were before */
+    sigset_t mask;
 };
 /* All tasks of the process; nothing is stopped after a failure. `stood` counts tries that fail. */
 ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, struct ttp_stood *stood,

@@ -27,23 +27,28 @@
 #define CHANGES_MOST   8000000u
 #define LOCKED         24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
 
-#define RANGES 256u /* of pages: mappings of code */
-#define PARTS  5u
+#define RANGES  256u /* of pages: mappings of code */
+#define PIECES  32u
+#define PARTS   (PIECES + 6u)
+#define PAGE_NS 500u /* of a stop, for a page that is given back in the next: that takes a third */
 
-struct range {
-    uint64_t low, high;
+/* Of the segment, behind its code. */
+struct part {
+    struct ttp_agent_range range; /* empty: it is given back */
+    bool is_kept;                 /* its memory goes, and its place stays as it is */
 };
 
 struct leaving {
     struct ttp_leaving *said;
-    struct range ranges[RANGES];
+    struct ttp_agent_range ranges[RANGES];
     uint32_t range_count;
     bool was_compared;
-    bool may_call;             /* no filter of system calls has come meanwhile */
-    bool is_last;              /* it is not tried again */
-    bool is_empty;             /* nobody is in the segment, and nobody comes into it any more */
-    struct range parts[PARTS]; /* of the segment, behind code; empty: it is given back */
-    uint64_t stood_ns;         /* in the last stop */
+    bool may_call; /* no filter of system calls has come meanwhile */
+    bool is_last;  /* it is not tried again */
+    bool is_empty; /* nobody is in the segment, and nobody comes into it any more */
+    bool are_lists_gone, are_parts_cut;
+    struct part parts[PARTS]; /* one after another */
+    uint64_t stood_ns;        /* in the last stop */
     const struct ttp_segment *segment;
     uint64_t shared_at; /* of struct ttp_agent_shared, as the segment's own head has it */
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
@@ -112,11 +117,41 @@ static bool read_lists(struct leaving *l, int memory)
 }
 
 /* What is no part of the segment is none. */
-static struct range whole_pages(const struct ttp_segment *segment, uint64_t low, uint64_t high)
+static struct ttp_agent_range whole_pages(const struct ttp_segment *segment, uint64_t low,
+                                          uint64_t high)
 {
     bool is_part = low > segment->at && low < high && high <= segment->at + segment->bytes &&
                    low % TTP_PAGE == 0 && high % TTP_PAGE == 0;
-    return is_part ? (struct range){low, high} : (struct range){0};
+    return is_part ? (struct ttp_agent_range){low, high} : (struct ttp_agent_range){0};
+}
+
+/* To give memory back takes as long as to take its mappings away: so each has stops of its own.
+ * What is said in the segment goes last of all. */
+static void set_parts(struct leaving *l, const struct ttp_agent_shared *shared, uint64_t low)
+{
+    uint64_t said = l->shared_at & ~(TTP_PAGE - 1), end = l->segment->at + l->segment->bytes;
+    uint64_t behind = ttp_page_up(l->shared_at + offsetof(struct ttp_agent_shared, areas));
+    struct part *next = l->parts + PIECES;
+    l->parts[0] = (struct part){whole_pages(l->segment, shared->states, end), true};
+    *next++ = (struct part){whole_pages(l->segment, low, said), true};
+    *next++ = (struct part){whole_pages(l->segment, behind, shared->states), true};
+    *next++ = (struct part){whole_pages(l->segment, shared->states, shared->changes), false};
+    *next++ = (struct part){whole_pages(l->segment, shared->changes, end), false};
+    *next++ = (struct part){whole_pages(l->segment, low, said), false};
+    *next++ = (struct part){whole_pages(l->segment, said, shared->states), false};
+}
+
+/* Memory for states and blocks, which the first part is: by how long a stop takes, and in pieces
+ * that are not too many. */
+static void cut_parts(struct leaving *l)
+{
+    struct ttp_agent_range pieces[PIECES], whole = l->parts[0].range;
+    if (l->are_parts_cut || !l->is_empty || whole.high == 0)
+        return;
+    size_t count = ttp_maps_cut(l->said->pid, whole, 1 + l->stood_ns / PAGE_NS, pieces, PIECES);
+    for (size_t i = 0; i < count; i++)
+        l->parts[i] = (struct part){pieces[i], true};
+    l->are_parts_cut = true;
 }
 
 static bool read_changes(struct leaving *l, int memory)
@@ -129,13 +164,8 @@ static bool read_changes(struct leaving *l, int memory)
         shared.later_count > TTP_AGENT_LATER)
         return false;
     l->shared_at = at + head.shared;
-    uint64_t arena = shared.blocks - shared.blocks_offset, said = l->shared_at & ~(TTP_PAGE - 1);
     l->unwind_at = shared.unwind_at;
-    l->parts[0] = whole_pages(l->segment, shared.states, shared.changes);
-    l->parts[1] = whole_pages(l->segment, shared.changes, arena);
-    l->parts[2] = whole_pages(l->segment, arena, at + l->segment->bytes);
-    l->parts[3] = whole_pages(l->segment, at + head.code_bytes, said);
-    l->parts[4] = whole_pages(l->segment, said, shared.states);
+    set_parts(l, &shared, at + head.code_bytes);
     memcpy(l->areas, shared.areas, sizeof l->areas);
     memcpy(l->modules, shared.modules, sizeof l->modules);
     l->lists[0] = (struct ttp_agent_later){.changes = shared.changes,
@@ -196,7 +226,7 @@ static void forget_unloaded(struct leaving *l)
 
 /* Whether these pages are in memory as they are in the file. */
 static bool is_as_in_file(uint32_t pid, int memory, const struct ttp_map *map,
-                          const struct range *range)
+                          const struct ttp_agent_range *range)
 {
     char name[4352];
     size_t size = range->high - range->low;
@@ -222,8 +252,8 @@ static void find_ranges(struct leaving *l, int memory)
     for (uint32_t i = 0; i < l->changes.count && l->range_count < RANGES;) {
         uint64_t low = l->changes.list[i].at & ~(TTP_PAGE - 1);
         const struct ttp_map *map = ttp_maps_at(&l->maps, low);
-        struct range *range = &l->ranges[l->range_count];
-        *range = (struct range){low, low + TTP_PAGE};
+        struct ttp_agent_range *range = &l->ranges[l->range_count];
+        *range = (struct ttp_agent_range){low, low + TTP_PAGE};
         for (; i < l->changes.count; i++) { /* of one mapping at once */
             uint64_t page = l->changes.list[i].at & ~(TTP_PAGE - 1);
             if (page != low && (map == NULL || page >= map->end))
@@ -236,7 +266,7 @@ static void find_ranges(struct leaving *l, int memory)
 }
 
 /* Whether the module is there still: what was changed first of it is as it was. */
-static bool has_module(const struct leaving *l, int memory, const struct range *range)
+static bool has_module(const struct leaving *l, int memory, const struct ttp_agent_range *range)
 {
     uint8_t bytes[8];
     uint32_t i = 0;
@@ -253,7 +283,7 @@ static bool has_module(const struct leaving *l, int memory, const struct range *
 /* Those of one module in a stop. */
 static void give_pages_back(struct ttp_stop *stop, struct leaving *l)
 {
-    const struct range *range = &l->ranges[--l->range_count];
+    const struct ttp_agent_range *range = &l->ranges[--l->range_count];
     uint64_t bytes = range->high - range->low;
     if (has_module(l, stop->memory, range) &&
         !call(stop, l, SYS_madvise, range->low, bytes, MADV_DONTNEED))
@@ -270,13 +300,16 @@ static bool forget_area(const struct leaving *l, int memory, uint32_t number)
 
 /* Lists lie in areas, and behind the agent. By now all that they tell of is back; so whoever comes
  * after us does without them, and not with what cannot be read. */
-static bool forget_lists(const struct leaving *l, int memory)
+static bool forget_lists(struct leaving *l, int memory)
 {
     const uint32_t none = 0;
+    if (l->are_lists_gone)
+        return true;
     uint64_t later_at = l->shared_at + offsetof(struct ttp_agent_shared, later_count);
     uint64_t first_at = l->shared_at + offsetof(struct ttp_agent_shared, change_count);
-    return ttp_memory_write(memory, later_at, &none, sizeof none) &&
-           ttp_memory_write(memory, first_at, &none, sizeof none);
+    l->are_lists_gone = ttp_memory_write(memory, later_at, &none, sizeof none) &&
+                        ttp_memory_write(memory, first_at, &none, sizeof none);
+    return l->are_lists_gone;
 }
 
 static bool is_inside(const struct leaving *l, uint64_t at)
@@ -323,17 +356,21 @@ static bool is_nobody_inside(const struct ttp_stop *stop, const struct leaving *
 static bool empty_segment(struct ttp_stop *stop, struct leaving *l)
 {
     uint32_t next = 0;
-    while (next < PARTS && l->parts[next].high == 0)
+    while (next < PARTS && l->parts[next].range.high == 0)
         next++;
-    struct range *part = &l->parts[next];
     if (next == PARTS || !forget_lists(l, stop->memory))
         return false;
-    struct ttp_called called = {
-        .number = SYS_mmap,
-        .arguments = {part->low, part->high - part->low, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, UINT64_MAX}};
-    (void)ttp_call(stop, &l->places, &called);
-    *part = (struct range){0};
+    struct part *part = &l->parts[next];
+    uint64_t low = part->range.low, bytes = part->range.high - low;
+    struct ttp_called none = {.number = SYS_mmap,
+                              .arguments = {low, bytes, PROT_NONE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                                            UINT64_MAX}};
+    if (part->is_kept)
+        (void)call(stop, l, SYS_madvise, low, bytes, MADV_DONTNEED);
+    else
+        (void)ttp_call(stop, &l->places, &none);
+    part->range = (struct ttp_agent_range){0};
     return true;
 }
 
@@ -468,6 +505,7 @@ static void look_ahead(struct leaving *l)
         if (!l->was_compared && l->late.count == 0)
             find_ranges(l, memory);
         l->was_compared = l->late.count == 0;
+        cut_parts(l);
     }
     (void)close(memory);
 }
@@ -517,7 +555,7 @@ static uint32_t steps_left(const struct leaving *l)
 {
     uint32_t left = l->range_count + l->late.count + !l->is_empty;
     for (uint32_t i = 0; i < PARTS; i++)
-        left += l->parts[i].high != 0;
+        left += l->parts[i].range.high != 0;
     for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
         left += l->areas[i].bytes != 0;
     return left;

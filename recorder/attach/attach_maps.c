@@ -1,10 +1,12 @@
 /* What a process has mapped, by the kernel's list, and where the segment may go. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/ordered.h"
 #include "recorder/attach/attach_inside.h"
@@ -15,6 +17,8 @@
 #define HEAP_ROOM  UINT64_C(0x40000000)  /* that brk may grow into, where there is a choice */
 #define STACK_ROOM UINT64_C(0x200000000) /* that a stack may grow into, always */
 #define LOWEST     UINT64_C(0x10000)
+#define TOLD       512u                /* pages at a time */
+#define HAS_MEMORY (UINT64_C(3) << 62) /* of a word on a page: it is there, or swapped */
 
 static bool add_map(struct ttp_maps *maps, const struct ttp_map *map)
 {
@@ -133,4 +137,33 @@ uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high
         }
     }
     return found;
+}
+
+/* The kernel has a word on each page. */
+size_t ttp_maps_cut(uint32_t pid, struct ttp_agent_range whole, uint64_t pages,
+                    struct ttp_agent_range *pieces, size_t most)
+{
+    char path[64];
+    uint64_t words[TOLD], at = whole.low, count = 0;
+    size_t done = 0;
+    ssize_t got = -1;
+    (void)snprintf(path, sizeof path, "/proc/%u/pagemap", ttp_living_task(pid));
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    pieces[0].low = whole.low;
+    while (file >= 0 && at < whole.high && done + 1 < most &&
+           (got = pread(file, words, sizeof words, (off_t)(at / TTP_PAGE * 8))) >= 8) {
+        for (size_t i = 0; i < (size_t)got / 8 && at < whole.high && done + 1 < most; i++) {
+            count += (words[i] & HAS_MEMORY) != 0;
+            at += TTP_PAGE;
+            if (count < pages || at == whole.high)
+                continue;
+            pieces[done++].high = at;
+            pieces[done].low = at;
+            count = 0;
+        }
+    }
+    if (file >= 0)
+        (void)close(file);
+    pieces[done++].high = whole.high;
+    return done;
 }

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +27,7 @@
 #define UNHEARD_NS     200000 /* where a stop was told to somebody else, who ignores it */
 #define PAUSE_NS       20000
 #define ATTEMPTS       20u
+#define SHORT_TURN_NS  UINT64_C(100000)
 #define STOPS_TOLD     4u /* one after another, at most */
 #define PAUSE_LATER_NS 50000000
 #define NO_HANDLER     (-514) /* ERESTARTNOHAND */
@@ -71,14 +71,18 @@ bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes)
     return true;
 }
 
-/* Stops are told by SIGCHLD, which is held off here so that nobody misses it while we wait; where
- * somebody else waits for it, or has a handler, it is left to them. */
-static bool hears_of_stops(const sigset_t *child, sigset_t *before)
+/* Stops are told by SIGCHLD, which is held off as long as anybody stands, so that nobody misses it
+ * while we wait; where somebody else waits for it, or has a handler, it is left to them. */
+static void listen_for_stops(struct ttp_stop *stop)
 {
     struct sigaction action;
-    return pthread_sigmask(SIG_BLOCK, child, before) == 0 && sigismember(before, SIGCHLD) == 0 &&
-           sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
-           (action.sa_flags & SA_NOCLDSTOP) == 0;
+    sigset_t child;
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    stop->is_masked = pthread_sigmask(SIG_BLOCK, &child, &stop->mask) == 0;
+    stop->is_heard = stop->is_masked && sigismember(&stop->mask, SIGCHLD) == 0 &&
+                     sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
+                     (action.sa_flags & SA_NOCLDSTOP) == 0;
 }
 
 /* Whether one has come by then. */
@@ -92,24 +96,22 @@ static bool wait_until(pid_t tid, int *status, uint64_t end, bool *is_over)
     return got == tid;
 }
 
-static bool wait_long(pid_t tid, int *status, uint64_t begun)
+static bool wait_long(const struct ttp_stopped_task *task, int *status, uint64_t begun)
 {
     const struct timespec pause = {0, PAUSE_NS}, unheard = {0, UNHEARD_NS};
-    sigset_t child, before;
+    sigset_t child;
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
-    bool is_heard = hears_of_stops(&child, &before), is_late = false, is_over;
-    bool is_there = wait_until(tid, status, 0, &is_over);
+    bool is_late = false, is_over = false, is_there = false;
     while (!is_there && !is_over && !is_late) {
         uint64_t waited = ttp_attach_now_ns() - begun;
-        is_late = waited > LONGEST_NS || (waited > PATIENCE_NS && ttp_task_state(tid) == 'D');
-        if (is_heard)
+        is_late = waited > LONGEST_NS || (waited > PATIENCE_NS && ttp_task_state(task->tid) == 'D');
+        if (task->is_heard)
             (void)sigtimedwait(&child, NULL, &unheard);
         else
             (void)nanosleep(&pause, NULL);
-        is_there = wait_until(tid, status, 0, &is_over);
+        is_there = wait_until(task->tid, status, 0, &is_over);
     }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return is_there;
 }
 
@@ -118,7 +120,7 @@ bool ttp_stop_wait(const struct ttp_stopped_task *task, int *status)
     uint64_t begun = ttp_attach_now_ns(), soon = task->is_near ? 0 : begun + SOON_NS;
     bool is_over;
     return wait_until(task->tid, status, soon, &is_over) ||
-           (!is_over && wait_long(task->tid, status, begun));
+           (!is_over && wait_long(task, status, begun));
 }
 
 /* ---- tasks ---- */
@@ -141,7 +143,8 @@ static bool add_task(struct ttp_stop *stop, pid_t tid)
         stop->tasks = grown;
         stop->capacity = wanted;
     }
-    stop->tasks[stop->count++] = (struct ttp_stopped_task){.tid = tid, .is_near = stop->is_near};
+    stop->tasks[stop->count++] =
+        (struct ttp_stopped_task){.tid = tid, .is_near = stop->is_near, .is_heard = stop->is_heard};
     return true;
 }
 
@@ -318,6 +321,10 @@ void ttp_stop_end(struct ttp_stop *stop, struct ttp_stood *stood)
     free(stop->room);
     if (stop->is_near)
         (void)sched_setaffinity(0, sizeof stop->processors, &stop->processors);
+    if (stop->has_short_turns)
+        (void)syscall(SYS_sched_setattr, 0, &stop->turns, 0);
+    if (stop->is_masked)
+        (void)pthread_sigmask(SIG_SETMASK, &stop->mask, NULL);
     free(stop->tasks);
     *stop = (struct ttp_stop){.memory = -1, .status = -1};
 }
@@ -381,6 +388,18 @@ static void go_near(struct ttp_stop *stop)
     stop->is_near = sched_setaffinity(0, sizeof one, &one) == 0;
 }
 
+/* A thread with short turns comes to its turn soon, which needs no right. Kernels from 6.12 on take
+ * the length of an ordinary thread's turns from here. */
+static void take_short_turns(struct ttp_stop *stop)
+{
+    if (syscall(SYS_sched_getattr, 0, &stop->turns, sizeof stop->turns, 0) != 0 ||
+        stop->turns.policy != SCHED_OTHER)
+        return;
+    struct ttp_turns turns = stop->turns;
+    turns.runtime = SHORT_TURN_NS;
+    stop->has_short_turns = syscall(SYS_sched_setattr, 0, &turns, 0) == 0;
+}
+
 /* All that need not be done while it stands. */
 static void make_ready(struct ttp_stop *stop, uint32_t pid)
 {
@@ -392,6 +411,8 @@ static void make_ready(struct ttp_stop *stop, uint32_t pid)
                               .status = open(status, O_RDONLY | O_CLOEXEC),
                               .folder = opendir(tasks),
                               .room = ttp_frame_make()};
+    listen_for_stops(stop);
+    take_short_turns(stop);
     go_near(stop);
     if (stop->folder != NULL) /* what is read in a stop is at hand then */
         (void)readdir(stop->folder);

@@ -2,6 +2,7 @@
  * children. Nothing of them is patched. */
 #define _GNU_SOURCE
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +15,8 @@
 #include "recorder/attach/attach_inside.h"
 #include "tests/asserts.h"
 
-#define SHARED_AT  TTP_PAGE
+#define SHARED_AT  (UINT64_C(2) * TTP_PAGE)
+#define STATES_AT  (CHANGES_AT - 16 * TTP_PAGE)
 #define CHANGES_AT (UINT64_C(64) * TTP_PAGE)
 #define BLOCKS_AT  (UINT64_C(65) * TTP_PAGE)
 #define TIMEOUT    120 /* seconds: a segment is left for dead after a hundred stops */
@@ -33,6 +35,7 @@ static void make_segment(struct left *left)
     const struct ttp_agent_head head = {.magic = TTP_AGENT_MAGIC,
                                         .version = TTP_AGENT_VERSION,
                                         .head_bytes = sizeof head,
+                                        .code_bytes = TTP_PAGE,
                                         .shared = SHARED_AT};
     *left = (struct left){.arena = tmpfile()};
     left->memory = mmap(NULL, BLOCKS_AT + TTP_PAGE, PROT_READ | PROT_WRITE,
@@ -46,7 +49,7 @@ static void make_segment(struct left *left)
         .at = (uintptr_t)left->memory, .bytes = BLOCKS_AT, .blocks = BLOCKS_AT};
     memcpy(left->memory, &head, sizeof head);
     left->shared = (struct ttp_agent_shared *)(void *)(left->memory + SHARED_AT);
-    ck_assert_uint_le(SHARED_AT + sizeof *left->shared, CHANGES_AT);
+    ck_assert_uint_le(SHARED_AT + sizeof *left->shared, STATES_AT);
     left->shared->region = left->segment.at;
     left->shared->changes = left->segment.at + CHANGES_AT;
 }
@@ -148,6 +151,91 @@ START_TEST(test_room)
 }
 END_TEST
 
+static uint64_t turn_ns(void)
+{
+    struct ttp_turns turns = {0};
+    ck_assert_int_eq(syscall(SYS_sched_getattr, 0, &turns, sizeof turns, 0), 0);
+    return turns.runtime;
+}
+
+static bool is_held_off(int number)
+{
+    sigset_t mask;
+    ck_assert_int_eq(sigprocmask(SIG_BLOCK, NULL, &mask), 0);
+    return sigismember(&mask, number) == 1;
+}
+
+/* Who stops a process has short turns then, where the kernel has any, and hears of its signals; and
+ * afterwards all is as before. */
+START_TEST(test_recorder)
+{
+    struct ttp_stop stop;
+    struct ttp_stood stood = {0};
+    struct child child = start_child(read_byte, false);
+    uint64_t before = turn_ns();
+    ck_assert(!is_held_off(SIGCHLD));
+    ck_assert_int_eq(ttp_stop_all(&stop, (uint32_t)child.pid, &stood, NULL), TTAPE_OK);
+    uint64_t during = turn_ns();
+    ck_assert(is_held_off(SIGCHLD) && stop.tasks[0].is_heard);
+    ttp_stop_end(&stop, &stood);
+    ck_assert(!is_held_off(SIGCHLD));
+    ck_assert_uint_eq(turn_ns(), before);
+    if (before != 0)
+        ck_assert_uint_lt(during, before);
+    end_child(&child);
+}
+END_TEST
+
+/* Pieces hold so many pages that are there, wherever they lie; the last one has the rest. */
+START_TEST(test_pieces)
+{
+    enum { PAGES = 4096, EVERY = 16, MOST = 8 };
+    const uint64_t some = 40 * EVERY * TTP_PAGE; /* that has forty pages */
+    struct ttp_agent_range pieces[MOST];
+    uint8_t *memory = mmap(NULL, PAGES * TTP_PAGE, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ck_assert(memory != MAP_FAILED);
+    ck_assert_int_eq(madvise(memory, PAGES * TTP_PAGE, MADV_NOHUGEPAGE), 0);
+    for (size_t i = 0; i < PAGES; i += EVERY)
+        memory[i * TTP_PAGE] = 1;
+    struct ttp_agent_range whole = {(uintptr_t)memory, (uintptr_t)memory + PAGES * TTP_PAGE};
+    uint32_t own = (uint32_t)getpid();
+    ck_assert_uint_eq(ttp_maps_cut(own, whole, 40, pieces, MOST), 7);
+    for (size_t i = 0; i < 6; i++) {
+        ck_assert_uint_eq(pieces[i].low, i == 0 ? whole.low : pieces[i - 1].high);
+        ck_assert_uint_eq(pieces[i].high, whole.low + (i + 1) * some - (EVERY - 1) * TTP_PAGE);
+    }
+    ck_assert_uint_eq(pieces[6].high, whole.high);
+    ck_assert_uint_eq(ttp_maps_cut(own, whole, 1, pieces, MOST), MOST);
+    ck_assert(pieces[MOST - 1].low == pieces[MOST - 2].high && pieces[MOST - 1].high == whole.high);
+    ck_assert_uint_eq(ttp_maps_cut(own, whole, PAGES, pieces, MOST), 1);
+    ck_assert(pieces[0].low == whole.low && pieces[0].high == whole.high);
+    ck_assert_int_eq(munmap(memory, PAGES * TTP_PAGE), 0);
+}
+END_TEST
+
+/* Memory goes before mappings, each in a stop of its own. */
+START_TEST(test_goes_in_parts)
+{
+    const uint32_t least = 2 + 3 + 4 + 1; /* code, who is inside; memory; mappings; the rest */
+    struct left left;
+    struct ttp_maps maps;
+    make_segment(&left);
+    left.shared->states = left.segment.at + STATES_AT;
+    memset(left.memory + STATES_AT, 1, CHANGES_AT - STATES_AT);
+    struct child child = start_child(read_byte, false);
+    struct ttp_leaving leaving = {.pid = (uint32_t)child.pid};
+    ck_assert_int_eq(ttp_leave(&leaving, &left.segment, NULL), TTAPE_OK);
+    ck_assert(leaving.is_back && leaving.is_unmapped && !leaving.is_gone);
+    ck_assert_uint_ge(leaving.stood.stops, least);
+    ck_assert(ttp_maps_read(&maps, (uint32_t)child.pid));
+    ck_assert_ptr_null(ttp_maps_at(&maps, left.segment.at));
+    ttp_maps_free(&maps);
+    end_child(&child);
+    drop_segment(&left);
+}
+END_TEST
+
 #define STUB_AT (UINT64_C(2) * TTP_PAGE)
 
 static uint8_t *code; /* syscall; ret and, in a page of stubs, the same behind a jump */
@@ -208,6 +296,9 @@ int main(void)
     tcase_add_test(tests, test_no_list);
     tcase_add_test(tests, test_children);
     tcase_add_test(tests, test_room);
+    tcase_add_test(tests, test_recorder);
+    tcase_add_test(tests, test_pieces);
+    tcase_add_test(tests, test_goes_in_parts);
     tcase_add_test(tests, test_waits_in_stub);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
