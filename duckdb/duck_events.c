@@ -15,6 +15,7 @@ enum column {
     ARGUMENT,
     LOST,
     DEPTH,
+    CALLED_FROM,
     COLUMNS
 };
 
@@ -33,18 +34,27 @@ static const struct duck_column columns[] = {DUCK_FIRST_COLUMNS,
                                              {"name", DUCK_TEXT, NULL},
                                              {"argument", DUCK_U32, NULL},
                                              {"lost", DUCK_U64, NULL},
-                                             {"depth", DUCK_U32, NULL}};
+                                             {"depth", DUCK_U32, NULL},
+                                             {"called_from", DUCK_TEXT, NULL}};
 
 struct room {
     ttape_event events[DUCK_ROWS];
     uint64_t numbers[DUCK_ROWS];
+    uint32_t from[DUCK_ROWS]; /* the sites of where calls were made; TTAPE_NONE: not known */
+    bool has_from;            /* somebody asks, and the partition has values */
 };
 
 static ttape_status begin(struct duck_scan *scan, ttape_error *err)
 {
-    if (scan->room == NULL)
-        scan->room = malloc(sizeof(struct room));
-    return scan->room != NULL ? TTAPE_OK : duck_no_memory(err);
+    struct room *room = scan->room;
+    ttape_partition_info about;
+    if (room == NULL)
+        room = scan->room = malloc(sizeof *room);
+    if (room == NULL)
+        return duck_no_memory(err);
+    (void)ttape_reader_get_partition(scan->file->reader, scan->partition, &about);
+    room->has_from = (scan->query->columns & 1u << CALLED_FROM) != 0 && about.bytes.values != 0;
+    return TTAPE_OK;
 }
 
 /* The segment's events come next. */
@@ -53,6 +63,36 @@ static ttape_status seek(struct duck_scan *scan, ttape_error *err)
     ttape_cursor_close(scan->events);
     ttape_status status = ttape_cursor_open(&scan->events, scan->file->reader, scan->stream, err);
     return status == TTAPE_OK ? ttape_cursor_seek_event(scan->events, scan->number, err) : status;
+}
+
+static bool is_call(ttape_event_kind kind)
+{
+    return kind == TTAPE_EVENT_ENTER || kind == TTAPE_EVENT_LEAF || kind == TTAPE_EVENT_OPEN;
+}
+
+/* Events one by one, as values come with them in no other way. */
+static ttape_status read_places(struct duck_scan *scan, size_t wanted, size_t *count,
+                                ttape_error *err)
+{
+    const ttape_reader *reader = scan->file->reader;
+    struct room *room = scan->room;
+    ttape_event_item item;
+    ttape_status status = TTAPE_OK;
+    for (*count = 0; *count < wanted; ++*count) {
+        status = ttape_cursor_next(scan->events, &item, err);
+        if (status != TTAPE_OK)
+            break;
+        uint32_t at =
+            item.value_count == 0 || !is_call(item.event.kind)
+                ? item.value_count
+                : ttape_call_site_index(reader, item.event.site, item.values, item.value_count);
+        room->events[*count] = item.event;
+        room->from[*count] =
+            at < item.value_count
+                ? ttape_reader_find_target(reader, item.event.site, item.values[at].number)
+                : TTAPE_NONE;
+    }
+    return status;
 }
 
 static void keep(struct duck_scan *scan, size_t count)
@@ -65,8 +105,10 @@ static void keep(struct duck_scan *scan, size_t count)
         room->numbers[scan->count] = scan->number++;
         if (keeps_all)
             scan->count++;
-        else if (duck_has_site(file, event->site) && duck_has_time(file, event->time_ns))
+        else if (duck_has_site(file, event->site) && duck_has_time(file, event->time_ns)) {
+            room->from[scan->count] = room->has_from ? room->from[i] : TTAPE_NONE;
             room->events[scan->count++] = *event;
+        }
     }
 }
 
@@ -83,7 +125,9 @@ static ttape_status next(struct duck_scan *scan, ttape_error *err)
             return status;
     }
     size_t wanted = scan->left < DUCK_ROWS ? (size_t)scan->left : DUCK_ROWS;
-    ttape_status status = ttape_cursor_next_events(scan->events, room->events, wanted, &count, err);
+    ttape_status status =
+        room->has_from ? read_places(scan, wanted, &count, err)
+                       : ttape_cursor_next_events(scan->events, room->events, wanted, &count, err);
     scan->left -= status == TTAPE_OK ? count : scan->left; /* behind damage, the next segment */
     keep(scan, count);
     return status == TTAPE_END ? TTAPE_OK : status;
@@ -94,8 +138,8 @@ static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned
 {
     const struct room *room = scan->room;
     const struct duck_file *file = scan->file;
-    (void)err;
-    for (size_t i = 0; i < scan->count; i++) {
+    ttape_status status = TTAPE_OK;
+    for (size_t i = 0; i < scan->count && status == TTAPE_OK; i++) {
         const ttape_event *event = &room->events[i];
         switch (column) {
         case PARTITION: duck_put_u32(rows, place, i, scan->partition); break;
@@ -110,10 +154,14 @@ static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned
         case LOST:
             duck_put_u64(rows, place, i, event->kind == TTAPE_EVENT_GAP ? event->lost_count : 0);
             break;
+        case CALLED_FROM:
+            status = duck_put_place(rows, place, i, file->reader,
+                                    room->has_from ? room->from[i] : TTAPE_NONE, err);
+            break;
         default: duck_put_u32(rows, place, i, event->depth); break;
         }
     }
-    return TTAPE_OK;
+    return status;
 }
 
 static uint64_t estimate(const ttape_info *info) { return info->event_count; }

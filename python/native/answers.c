@@ -71,8 +71,7 @@ static bool put_name(struct batch *batch, unsigned column, const struct part *pa
     return batch_put_text(batch, column, text_of(name));
 }
 
-/* Where calls were made; "": it was not recorded. */
-static bool put_place(struct batch *batch, unsigned column, const struct part *part, uint32_t site)
+bool put_place(struct batch *batch, unsigned column, const struct part *part, uint32_t site)
 {
     char name[NAME_BYTES] = "";
     if (site != TTAPE_NONE)

@@ -11,11 +11,14 @@ static const char *const kind_words[] = {"enter",        "exit",       "leaf",  
 const char *const ending_words[] = {"running", "returned", "unwound", "open",
                                     "lost",    "unseen",   "late",    NULL};
 
+/* The last two only where places are asked for. */
 static const struct column event_columns[] = {
-    {"file", 'I', false, NULL},     {"stream", 'I', false, NULL},     {"number", 'Q', false, NULL},
-    {"time_ns", 'q', false, NULL},  {"kind", 'B', false, kind_words}, {"site", 'I', true, NULL},
-    {"argument", 'I', false, NULL}, {"depth", 'I', false, NULL}};
-enum { EVENT_COLUMNS = sizeof event_columns / sizeof event_columns[0] };
+    {"file", 'I', false, NULL},       {"stream", 'I', false, NULL},
+    {"number", 'Q', false, NULL},     {"time_ns", 'q', false, NULL},
+    {"kind", 'B', false, kind_words}, {"site", 'I', true, NULL},
+    {"argument", 'I', false, NULL},   {"depth", 'I', false, NULL},
+    {"from_site", 'I', true, NULL},   {"called_from", COLUMN_TEXT, false, NULL}};
+enum { EVENT_COLUMNS = sizeof event_columns / sizeof event_columns[0], EVENT_FROM = 8 };
 
 /* The last one only where parents are asked for. */
 static const struct column call_columns[] = {
@@ -81,7 +84,7 @@ void query_free(struct query *query)
 const struct column *query_columns(const struct query *query, unsigned *count)
 {
     switch (query->table) {
-    case TABLE_EVENTS: *count = EVENT_COLUMNS; return event_columns;
+    case TABLE_EVENTS: *count = query->has_more ? EVENT_COLUMNS : EVENT_FROM; return event_columns;
     case TABLE_CALLS: *count = CALL_COLUMNS - !query->has_more; return call_columns;
     case TABLE_REPORT:
         *count = report_column_count - (query->has_more ? 0 : 2);
@@ -260,6 +263,66 @@ static ttape_status add_events(struct walk *walk, struct batch *batch, ttape_err
     return status;
 }
 
+static inline bool is_chosen(const struct part *part, uint32_t site)
+{
+    return part->sites == NULL || (site < part->site_count && part->sites[site] != 0);
+}
+
+/* Where the call that an event begins was made; TTAPE_NONE: it says nothing of that. */
+static uint32_t find_place(const struct part *part, const ttape_event_item *item)
+{
+    const ttape_event *event = &item->event;
+    bool is_call = event->kind == TTAPE_EVENT_ENTER || event->kind == TTAPE_EVENT_LEAF ||
+                   event->kind == TTAPE_EVENT_OPEN;
+    if (!is_call || item->value_count == 0)
+        return TTAPE_NONE;
+    uint32_t at =
+        ttape_call_site_index(part->file->reader, event->site, item->values, item->value_count);
+    return at < item->value_count
+               ? ttape_reader_find_target(part->file->reader, event->site, item->values[at].number)
+               : TTAPE_NONE;
+}
+
+static bool put_event(struct walk *walk, struct batch *batch, const ttape_event_item *item)
+{
+    const struct part *part = &walk->query.parts[walk->part];
+    const ttape_event_columns to = columns_at(batch, batch->rows);
+    uint32_t place = find_place(part, item);
+    fill_words(batch_words(batch, 0) + batch->rows, part->number, 1);
+    fill_words(batch_words(batch, 1) + batch->rows, walk->stream, 1);
+    to.number[0] = item->number;
+    to.time_ns[0] = item->event.time_ns;
+    to.kind[0] = (uint8_t)item->event.kind;
+    to.site[0] = item->event.site;
+    to.argument[0] = item->event.argument;
+    to.depth[0] = item->event.depth;
+    fill_words(batch_words(batch, EVENT_FROM) + batch->rows, place, 1);
+    bool is_put = put_place(batch, EVENT_FROM + 1, part, place);
+    batch->rows += is_put;
+    return is_put;
+}
+
+/* The same as add_events, event by event, as values come with them in no other way. */
+static ttape_status add_places(struct walk *walk, struct batch *batch, ttape_error *err)
+{
+    const struct part *part = &walk->query.parts[walk->part];
+    ttape_event_item item;
+    ttape_status status = ask_watch(walk, EVENTS_AT_ONCE, err);
+    if (status != TTAPE_OK)
+        return status;
+    for (unsigned i = 0; i < EVENTS_AT_ONCE && batch->rows < batch->capacity; i++) {
+        status = ttape_cursor_next(walk->events, &item, err);
+        if (status != TTAPE_OK)
+            break;
+        if (part->has_range && item.event.time_ns >= part->to_ns)
+            return TTAPE_END;
+        if (is_chosen(part, item.event.site) && !put_event(walk, batch, &item))
+            return say_no_memory(err);
+    }
+    return status != TTAPE_OK && status != TTAPE_END && goes_on(walk, part, err) ? TTAPE_OK
+                                                                                 : status;
+}
+
 /* ---- calls ---- */
 
 /* A batch's columns, looked up once. */
@@ -303,11 +366,6 @@ static inline void put_call(const struct call_columns *to, size_t row, const tta
     to->was_open[row] = call->is_found || call->kind == TTAPE_EVENT_OPEN;
     if (to->parent != NULL)
         to->parent[row] = call->user[0];
-}
-
-static inline bool is_chosen(const struct part *part, uint32_t site)
-{
-    return part->sites == NULL || (site < part->site_count && part->sites[site] != 0);
 }
 
 /* A call that begins remembers the call below it; those that were found open have none, nor
@@ -376,7 +434,10 @@ static ttape_status add_calls(struct walk *walk, struct batch *batch, ttape_erro
 
 static ttape_status fill_batch(struct walk *walk, struct batch *batch, ttape_error *err)
 {
-    bool is_calls = walk->query.table == TABLE_CALLS;
+    ttape_status (*add)(struct walk * walk, struct batch * batch, ttape_error * err) =
+        walk->query.table == TABLE_CALLS ? add_calls
+        : walk->query.has_more           ? add_places
+                                         : add_events;
     while (batch->rows < batch->capacity) {
         ttape_status status = TTAPE_OK;
         if (walk->events == NULL && walk->calls == NULL)
@@ -386,7 +447,7 @@ static ttape_status fill_batch(struct walk *walk, struct batch *batch, ttape_err
             return TTAPE_OK;
         }
         if (status == TTAPE_OK)
-            status = is_calls ? add_calls(walk, batch, err) : add_events(walk, batch, err);
+            status = add(walk, batch, err);
         if (status == TTAPE_END)
             close_cursors(walk);
         else if (status != TTAPE_OK)
@@ -476,9 +537,10 @@ bool query_start(struct source *source, struct query *query)
     }
     walk->query = *query;
     walk->columns = query_columns(query, &walk->column_count);
+    bool has_texts = !is_walked(query) || walk->columns[walk->column_count - 1].kind == COLUMN_TEXT;
     *query = (struct query){0};
     *source = (struct source){.next = next_batch,
-                              .fill = is_walked(&walk->query) ? fill_rows : NULL,
+                              .fill = has_texts ? NULL : fill_rows,
                               .close = close_walk,
                               .state = walk,
                               .columns = walk->columns,

@@ -37,8 +37,8 @@ struct query {
     struct part *parts;
     uint32_t part_count;
     bool skips_damage;
-    bool has_more; /* columns that are there where they are asked for: calls have parents, rows of
-                    * reports places */
+    bool has_more; /* columns that are there where they are asked for: calls have parents, events
+                    * and rows of reports places */
     bool exact;    /* report */
     uint32_t by;   /* report: ttape_report_by; slow: ttape_longest_by */
     uint32_t limit, jobs;
@@ -55,6 +55,9 @@ const struct column *query_columns(const struct query *query, unsigned *count);
 /* ---- answers.c: tables that are made at once, for one part ---- */
 ttape_status answer_make(const struct query *query, const struct part *part,
                          const ttape_watch *watch, struct batch **out, ttape_error *err);
+
+/* Where calls were made; "": it was not recorded. False: no memory. */
+bool put_place(struct batch *batch, unsigned column, const struct part *part, uint32_t site);
 
 extern const struct column report_columns[], slow_columns[], site_columns[], stream_columns[];
 extern const unsigned report_column_count, slow_column_count, site_column_count,

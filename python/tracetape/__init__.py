@@ -331,8 +331,8 @@ class Trace:
                 codes[here] = table[sites[here]]
         return pandas.Categorical.from_codes(codes, list(words))
 
-    def events(self, thread=None, time=None, match=None):
-        return Table(self, _EVENTS, self._parts(match, thread, time))
+    def events(self, thread=None, time=None, match=None, places=False):
+        return Table(self, _EVENTS, self._parts(match, thread, time), more=places)
 
     def calls(self, match=None, thread=None, time=None, parents=False):
         return Table(self, _CALLS, self._parts(match, thread, time), more=parents)

@@ -347,6 +347,15 @@ def places(session, folder):
         rows = session.numbers("SELECT name, called_from, count(*) FROM "
                                f"ttape_calls('{one}') WHERE NOT was_open GROUP BY ALL")
         assert Counter({row[:2]: row[2] for row in rows}) == +wanted, (one, rows, wanted)
+    for chosen in ("", ", function := '^work$'"):
+        rows = session.numbers("SELECT name, called_from, count(*) FROM "
+                               f"ttape_events('{trace}'{chosen}) WHERE kind = 'enter' "
+                               "GROUP BY ALL")
+        some = {key: count for key, count in wanted.items() if chosen == "" or key[0] == "work"}
+        assert Counter({row[:2]: row[2] for row in rows}) == +Counter(some), (rows, some)
+    odd = session.numbers(f"SELECT count(*) FROM ttape_events('{trace}') WHERE kind = 'exit' "
+                          "AND called_from IS NOT NULL")
+    assert odd == [(0,)] or odd == [[0]], odd
     rows = session.numbers("SELECT name, target, count(*) FROM "
                            f"ttape_values('{trace}') WHERE value_name = 'from' GROUP BY ALL")
     known = Counter({key: count for key, count in wanted.items() if key[1] is not None})

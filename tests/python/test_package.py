@@ -449,6 +449,26 @@ def places(tracetape, folder):
         part = opened.report(by="site", match="^work$").to_lists()
         assert set(part["name"]) == {"work"} and len(part["name"]) > 3, part
         assert "called_from" not in opened.report().to_lists()
+        same_places(opened, wanted)
+
+
+def same_places(opened, wanted):
+    """Events have the places that rows of places count, and are the same without them."""
+    names, kinds = opened._names(0), opened.events()._columns["kind"][3]
+    rows, plain = opened.events(places=True).to_lists(), opened.events().to_lists()
+    got = Counter((names[site], place) for kind, site, place in
+                  zip(rows["kind"], rows["site"], rows["called_from"])
+                  if kinds[kind] == "enter")
+    assert got == +Counter({key: calls for key, (calls, _) in wanted.items()}), (got, wanted)
+    assert all((site == 2 ** 32 - 1) == (place == "") for site, place in
+               zip(rows["from_site"], rows["called_from"])), "places"
+    assert all(rows[name] == column for name, column in plain.items()), "other columns"
+    assert not any(place for kind, place in zip(rows["kind"], rows["called_from"])
+                   if kinds[kind] == "exit"), "exits are made nowhere"
+    part = opened.events(match="^work$", places=True).to_lists()
+    assert part["called_from"] == [place for site, place in
+                                   zip(rows["site"], rows["called_from"])
+                                   if site < len(names) and names[site] == "work"], "a choice"
 
 
 def main():
