@@ -23,15 +23,17 @@ build() {
 # csv FILE: its dump in FILE.csv, without the calls in which it waited for the recorder
 csv() {
     "$T" dump --format csv "$1" >"$1.csv" || fail "cannot dump $1"
-    sed -i '/,(the recorder)$/d' "$1.csv"
+    LC_ALL=C sed -i '/,(the recorder)$/d' "$1.csv"
 }
 
 # field FILE KEY: a number of `info --json`, of its own or of the metadata; 0 where there is none
 field() {
-    "$T" info --json "$1" | python3 -c 'import json, sys
-info = json.load(sys.stdin)
-found = {m["key"]: m["value"] for m in info["metadata"]} | info
-print(found.get(sys.argv[1], 0))' "$2"
+    "$T" info --json "$1" | LC_ALL=C awk -v key="\"$2\":" -v named="\"key\": \"$2\"," '
+        function value() { sub(/^[^:]*: /, ""); sub(/,$/, ""); gsub(/^"|"$/, ""); return $0 }
+        /^  "/ && $1 == key { own = value(); found = 1 }
+        next_is { of_metadata = value(); next_is = 0 }
+        $0 ~ "^ +" named "$" { next_is = 1 }
+        END { print found ? own : of_metadata == "" ? 0 : of_metadata }'
 }
 
 # equals A B WHAT
@@ -125,4 +127,4 @@ step() {
 fresh() { rm -f go[1-9] done[1-9] pid; }
 
 # called FILE SYMBOL: how many calls of it there are
-called() { awk -F, -v s="$2" '$4 == "enter" && $7 == s' "$1" | wc -l; }
+called() { LC_ALL=C awk -F, -v s="$2" '$4 == "enter" && $7 == s { n++ } END { print n + 0 }' "$1"; }

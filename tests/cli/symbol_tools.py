@@ -5,11 +5,15 @@
                                             loaded (as PATH) at BASE
     symbol_tools.py sites TRACE             ADDRESS SYMBOL FILE:LINE of every site
     symbol_tools.py payloads TRACE          hashes of the payloads of all partitions and models
+    symbol_tools.py serve FILE              what standard input asks, a line each, into FILE: to
+                                            start once instead of a hundred times; answers `done`
 """
+import contextlib
 import os
 import re
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -69,8 +73,21 @@ def payloads(trace):
         yield f"{chunk.scope} {len(payload)} {mini_container.xxh3_64(payload):016x}"
 
 
+def serve(target):
+    """The words of a line are apart by US (0x1f)."""
+    for line in sys.stdin:
+        with open(target, "w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
+            try:
+                main(*line.rstrip("\n").split("\x1f"))
+            except Exception:  # pylint: disable=broad-except  the next question is another one
+                traceback.print_exc(file=out)
+        print("done", flush=True)
+
+
 def main(verb, *arguments):
-    if verb == "text":
+    if verb == "serve":
+        serve(*arguments)
+    elif verb == "text":
         path, base, *shown = arguments
         print(text(path, int(base, 16), *shown), end="")
     elif verb == "sites":

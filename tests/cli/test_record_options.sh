@@ -147,7 +147,7 @@ checks=$((checks + 1))
 equals "$(called got.ttape.csv large)" 70000 'calls of a function that takes its time'
 
 # ---- files ----
-status 0 record ref.ttape --block --clock none ./threads 9000
+status 0 record ref.ttape --block --clock none ./threads 4500
 csv ref.ttape
 equals "$(field ref.ttape lost)" 0 'lost with --block'
 for clock in auto tsc monotonic coarse none; do
@@ -170,7 +170,7 @@ status 0 model same none.ttape.csv got.ttape.csv
 
 rotate() { # OPTION...: in files that open alone, and together are the whole
     rm -f piece.*
-    status 0 record piece.ttape --block "$@" ./threads 9000
+    status 0 record piece.ttape --block "$@" ./threads 4500
     local piece count=0 events=0
     for piece in piece.*.ttape; do
         status 0 "$T" verify "$piece"
@@ -198,7 +198,7 @@ rotate --clock none --rotate 2K
 rotate --rotate 8K --min-time 1ns
 
 # As little may be spilled, most of it lies in memory when the program ends.
-status 0 record keep.ttape --block --spill 64K --keep-last 24K ./threads 9000
+status 0 record keep.ttape --block --spill 64K --keep-last 24K ./threads 4500
 status 0 "$T" verify keep.ttape
 equals "$(($(field keep.ttape events) + $(field keep.ttape overwritten_events)))" \
     "$(field ref.ttape events)" 'events kept and overwritten'
@@ -207,12 +207,12 @@ checks=$((checks + 1))
 size=$(stat -c %s keep.ttape)
 [ "$size" -gt 8000 ] && [ "$size" -le 24576 ] || fail "--keep-last 24K kept $size bytes"
 equals "$(field keep.ttape scopes)" 1 'scopes of the kept trace'
-status 0 record keep.ttape --block --keep-last 3600s ./threads 9000
+status 0 record keep.ttape --block --keep-last 3600s ./threads 4500
 equals "$(field keep.ttape events)" "$(field ref.ttape events)" 'events with --keep-last 3600s'
 status 2 "$T" record --keep-last 1M --rotate 1M ./prog
 status 2 "$T" record --block --drop ./prog
 
-status 0 record got.ttape --block --spill 64K --max-size 20K ./threads 9000
+status 0 record got.ttape --block --spill 64K --max-size 20K ./threads 4500
 status 0 "$T" verify got.ttape
 checks=$((checks + 1))
 size=$(stat -c %s got.ttape)

@@ -1,7 +1,14 @@
 #!/usr/bin/env bash
 # Names, files and lines from real binaries of every kind that compilers and packagers make.
 . "${TTAPE_SRC:?}/tests/cli/common.sh"
-tools() { python3 "$TTAPE_SRC/tests/cli/symbol_tools.py" "$@"; }
+# One that is asked a hundred times; subshells have descriptors, but no coprocess.
+coproc ASKED { python3 "$TTAPE_SRC/tests/cli/symbol_tools.py" serve answer; }
+exec 8>&"${ASKED[1]}" 9<&"${ASKED[0]}"
+tools() {
+    local IFS=$'\x1f' answered
+    printf '%s\n' "$*" >&8
+    read -r answered <&9 && [ "$answered" = done ] && cat answer
+}
 # what a sanitizer of the build under test adds would change nothing here but the time it takes
 unset DEBUGINFOD_URLS
 
