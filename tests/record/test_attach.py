@@ -251,7 +251,7 @@ def test_cycles(checks, work):
                   most="64G")
         else:
             cycle(checks, program, trace, f"{name}, at last",
-                  most="64G" if name == "threads" else MOST)
+                  most="1M" if name == "threads" else MOST)
         checks.equal(program.state(), before, f"{name}, at last: afterwards")
         if name == "threads":
             look_at_trace(checks, trace)

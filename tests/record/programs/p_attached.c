@@ -50,7 +50,7 @@ static void end(int number)
 /* Others want the processor, too. */
 static void nap(uint64_t turn)
 {
-    if (!is_busy && turn % 64 == 0)
+    if (!is_busy && turn % 16 == 0)
         (void)usleep(1000);
 }
 
