@@ -136,7 +136,7 @@ def run(seeds, more_ways, until_first=False):
     setting.need_command("gcc", "g++", "clang", "clang++")
     checks, all_found = setting.Checks("generated programs"), Found()
     with setting.work_dir() as work, ThreadPoolExecutor(JOBS) as pool:
-        Path(work, "cache").mkdir(mode=0o700)
+        setting.plans(Path(work, "cache"))
         environment = setting.environment(XDG_CACHE_HOME=Path(work, "cache"))
         jobs = [pool.submit(one, seed, Path(work, str(seed)), environment, more_ways)
                 for seed in seeds]

@@ -366,7 +366,7 @@ def compare(known, way, streams, names, plan=Plan()):
 
 def record(program, trace, work):
     """With the options that one has who gives none."""
-    environment = setting.environment(XDG_CACHE_HOME=work)
+    environment = setting.environment(XDG_CACHE_HOME=work / "cache")
     return setting.run([setting.COMMAND, "record", "-f", "-o", trace, "--", program],
                        env=environment, cwd=work, timeout=120)
 

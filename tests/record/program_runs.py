@@ -267,7 +267,7 @@ class Runner:
     def __init__(self, work):
         self.work = work
         self.shared = make_shared(work)
-        (work / "cache").mkdir(mode=0o700)
+        setting.plans(work / "cache")
         self.known = {}
         self.reasons = {}
 

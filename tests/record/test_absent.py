@@ -162,7 +162,7 @@ def main():
     with setting.work_dir() as folder:
         work = Path(folder)
         trace = work / "run.ttape"
-        os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+        os.environ["XDG_CACHE_HOME"] = str(setting.plans(work / "cache"))
         check_fronts(checks, trace)
         check_system_call(checks, trace)
         check_options(checks, work, trace)

@@ -143,7 +143,7 @@ def main():
     checks = setting.Checks("by itself")
     with setting.work_dir() as folder:
         work = Path(folder)
-        os.environ["XDG_CACHE_HOME"] = str(work / "plans")
+        os.environ["XDG_CACHE_HOME"] = str(setting.plans(work / "plans"))
         check_ways(checks, work)
         check_children(checks, work)
         check_said(checks, work)

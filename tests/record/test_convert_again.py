@@ -135,7 +135,7 @@ def check_refusals(checks, work):
 def check_recordings(checks, work):
     (work / "p.c").write_text(PROGRAM)
     setting.call(["gcc", "-g", "-O1", "-o", work / "p", work / "p.c"])
-    environment = {**os.environ, "XDG_CACHE_HOME": str(work)}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(setting.plans(work / "cache"))}
     for options, program in ((("--patch", "twice|work|main", "--args", "--retval"), work / "p"),
                              (("--syscalls", "--stacks"), "/bin/true")):
         path = work / "recorded.ttape"

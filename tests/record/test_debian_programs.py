@@ -9,7 +9,7 @@ from pathlib import Path
 import program_runs
 import setting
 
-RUNS = setting.cut(1000, 12)
+RUNS = setting.cut(1000, 8)
 PROGRAMS_LEAST = 200
 
 

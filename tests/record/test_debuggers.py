@@ -30,7 +30,7 @@ NAMES = ("tick", "quiet", "outer", "sum", "pick", "nested", "rounds") # not gdb'
 class Run:
     def __init__(self, checks, work):
         self.checks, self.work, self.trace = checks, work, work / "out.ttape"
-        (work / "cache").mkdir(mode=0o700)
+        setting.plans(work / "cache")
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
 
     def record(self, *words, patch="."):

@@ -28,7 +28,7 @@ def main():
     checks = setting.Checks("far calls")
     with setting.work_dir() as folder:
         trace = Path(folder) / "run.ttape"
-        os.environ["XDG_CACHE_HOME"] = str(Path(folder) / "cache")
+        os.environ["XDG_CACHE_HOME"] = str(setting.plans(Path(folder) / "cache"))
         hooked = setting.build("p_far_calls.c", flags=FLAGS, log=False)
         program = setting.build("p_far_calls.c", flags=FLAGS, hooks=False, log=False)
         wanted = events(checks, "hooks", trace, hooked)

@@ -20,7 +20,7 @@ LEVELS = setting.cut([(compiler, level) for compiler in setting.COMPILERS
 class Run:
     def __init__(self, checks, work):
         self.checks, self.trace = checks, work / "out.ttape"
-        (work / "cache").mkdir(mode=0o700)
+        setting.plans(work / "cache")
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
 
     def check(self, program, *options):

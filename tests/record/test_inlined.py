@@ -22,7 +22,7 @@ class Run:
     def __init__(self, checks, work):
         self.checks, self.trace = checks, work / "inlined.ttape"
         self.environment = setting.environment(XDG_CACHE_HOME=work / "cache")
-        (work / "cache").mkdir(mode=0o700)
+        setting.plans(work / "cache")
 
     def record(self, program, *options):
         return setting.tracetape("record", "-f", "-o", self.trace, *options, "--", program,

@@ -24,6 +24,7 @@ def main():
     setting.need_verb("record", "report", "tree", "slow", "last", "graph", "context")
     checks = setting.Checks("known calls")
     with setting.work_dir() as folder:
+        setting.plans(Path(folder, "cache"))
         with ThreadPoolExecutor(4) as pool:  # most of it is waiting
             list(pool.map(lambda one: known_calls.prove(checks, *one, Path(folder)),
                           chosen(sys.argv[1:])))

@@ -57,7 +57,7 @@ def main():
     setting.need_command("gcc")
     checks = setting.Checks("languages")
     with setting.work_dir() as folder:
-        os.environ["XDG_CACHE_HOME"] = str(Path(folder) / "cache")
+        os.environ["XDG_CACHE_HOME"] = str(setting.plans(Path(folder) / "cache"))
         for case in CASES:
             check(checks, Path(folder), case)
     checks.verdict()

@@ -226,7 +226,7 @@ def main():
     checks = setting.Checks("library calls")
     with setting.work_dir() as folder:
         work = Path(folder)
-        os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+        os.environ["XDG_CACHE_HOME"] = str(setting.plans(work / "cache"))
         check_known(checks, work)
         check_api(checks, work)
         check_values(checks, work)

@@ -20,7 +20,7 @@ class Run:
     def __init__(self, checks, work):
         self.checks, self.work, self.trace = checks, work, work / "marks.ttape"
         self.environment = setting.environment(XDG_CACHE_HOME=work / "cache")
-        (work / "cache").mkdir(mode=0o700)
+        setting.plans(work / "cache")
 
     def record(self, *words):
         return setting.tracetape("record", "-f", "-o", self.trace, *words, env=self.environment)

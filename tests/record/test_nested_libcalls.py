@@ -88,7 +88,7 @@ def main():
     checks = setting.Checks("nested library calls")
     with setting.work_dir() as folder:
         work = Path(folder)
-        os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+        os.environ["XDG_CACHE_HOME"] = str(setting.plans(work / "cache"))
         command = build(work)
         check(checks, work, command, "count", "--libcalls")
         check_joined(checks, work)

@@ -182,7 +182,7 @@ def main():
     checks = setting.Checks("own libraries")
     with setting.work_dir() as folder:
         work = Path(folder)
-        os.environ["XDG_CACHE_HOME"] = str(work / "plans")
+        os.environ["XDG_CACHE_HOME"] = str(setting.plans(work / "plans"))
         for case in CASES:
             check_case(checks, work, case)
         check_names(checks, work)

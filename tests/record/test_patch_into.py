@@ -69,7 +69,7 @@ def main():
     checks = setting.Checks("ways into patched code")
     with setting.work_dir() as folder:
         work = Path(folder)
-        (work / "cache").mkdir(mode=0o700)
+        setting.plans(work / "cache")
         environment = setting.environment(XDG_CACHE_HOME=work / "cache")
         for case in filter(chosen, CASES):
             program = check_program(checks, work, environment, case)

@@ -115,7 +115,7 @@ def main():
     checks = setting.Checks("syscalls")
     with setting.work_dir() as folder:
         work = Path(folder)
-        environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
+        environment = {**os.environ, "XDG_CACHE_HOME": str(setting.plans(work / "cache"))}
         program = setting.build("p_syscalls.c", "gcc", flags=FLAGS, log=False)
         for _ in range(RUNS):
             check(checks, work, [program], "all", ["--syscalls"], environment)

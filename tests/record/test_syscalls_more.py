@@ -112,7 +112,7 @@ def main():
     checks = setting.Checks("syscalls, more")
     with setting.work_dir() as folder:
         work = Path(folder)
-        os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+        os.environ["XDG_CACHE_HOME"] = str(setting.plans(work / "cache"))
         trace = work / "calls.ttape"
         program = setting.build("p_syscalls_more.c", flags=PLAIN, log=False)
         hooked = setting.build("p_syscalls_more.c", flags=PLAIN[:2], log=False)

@@ -41,7 +41,7 @@ def build(name, level):
 class Run:
     def __init__(self, checks, work):
         self.checks, self.work = checks, work
-        (work / "cache").mkdir(mode=0o700)
+        setting.plans(work / "cache")
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache"),
                             "STEPS_TO": str(work / "steps")}
 

@@ -245,7 +245,7 @@ def main():
     checks = setting.Checks("values")
     with setting.work_dir() as folder:
         work = Path(folder)
-        os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+        os.environ["XDG_CACHE_HOME"] = str(setting.plans(work / "cache"))
         for label, (compiler, *flags) in BUILDS.items():
             if shutil.which(compiler) is None:
                 continue
