@@ -41,7 +41,7 @@ struct ttp_attach {
     struct stat arena, program;
     uint64_t caught; /* signals of faults that the program had handlers for */
     uint32_t area;   /* of stubs, that is mapped now */
-    bool is_mapped, is_retried, has_shadow_stack;
+    bool is_mapped, is_retried;
 };
 
 /* -- attach_process.c -- */

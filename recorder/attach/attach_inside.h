@@ -293,7 +293,7 @@ struct ttp_target_look {
     const struct ttp_maps *maps;
     const struct ttp_changes *ours; /* that its code has, some of them; NULL: none */
     const uint64_t *chosen_calls;   /* bits of system calls; NULL: none is recorded */
-    bool minds_faults, has_shadow_stack;
+    bool minds_faults;
     bool is_later; /* any module may be left out */
 };
 const char *ttp_windows_open(struct ttp_windows *windows, const struct ttp_attach_wish *wish,

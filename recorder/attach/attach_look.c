@@ -53,6 +53,16 @@ static bool is_limited(const char *limits, const char *name)
     return strncmp(at, "unlimited", 9) != 0;
 }
 
+/* A thread with one returns only to where it was called from, by what the processor keeps: neither
+ * from a call that is taken back, nor over a frame of ours. "x86_Thread_features:\tshstk " */
+static bool has_shadow_stack(const char *status)
+{
+    const char *at = find_line(status, "x86_Thread_features:");
+    const char *end = at == NULL ? NULL : strchr(at, '\n');
+    const char *word = at == NULL ? NULL : strstr(at, "shstk");
+    return word != NULL && (end == NULL || word < end);
+}
+
 static const char *refuse_scope(const struct ttp_look_texts *t)
 {
     int scope = t->ptrace_scope == NULL ? 0 : atoi(t->ptrace_scope);
@@ -88,6 +98,9 @@ const char *ttp_look_refuse(const struct ttp_look_texts *t)
         return "it is under a filter of system calls, which may end it for one of ours";
     if (ttp_look_number(t->status, "VmLck:", 10, 0) != 0)
         return "it locks memory, and what it maps may be locked as well";
+    if (has_shadow_stack(t->status))
+        return "it has a shadow stack, which calls that are made for us would not be in: start it "
+               "without one, or record it from its start";
     if (is_limited(t->limits, "Max address space"))
         return "its address space is limited (ulimit -v), and the segment may not fit";
     return refuse_scope(t);

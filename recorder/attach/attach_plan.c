@@ -192,8 +192,7 @@ const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_wish
                                      .values = values,
                                      .calls = w->calls,
                                      .wanted = {.are_recorded = true},
-                                     .answers = w->finds,
-                                     .has_shadow_stack = look->has_shadow_stack};
+                                     .answers = w->finds};
     ttp_decide_probes_begin(d);
     lay_area(w);
     size_t windows =

@@ -32,15 +32,6 @@ static uint64_t caught_faults(const char *status)
     return ttp_look_number(status, "SigCgt:", 16, 0) & FAULT_SIGNALS;
 }
 
-/* Return addresses that nobody has called for are not returned to there. */
-static bool has_shadow_stack(const char *status)
-{
-    const char *at = strstr(status, "x86_Thread_features:");
-    const char *end = at == NULL ? NULL : strchr(at, '\n');
-    const char *word = at == NULL ? NULL : strstr(at, "shstk");
-    return word != NULL && (end == NULL || word < end);
-}
-
 static bool look_at_program(uint32_t pid, struct stat *about)
 {
     char path[64];
@@ -95,20 +86,16 @@ struct ttp_target_look ttp_attach_target_look(const struct ttp_attach *a, int me
                                     .memory = memory,
                                     .maps = &a->maps,
                                     .chosen_calls = chosen_calls_of(a),
-                                    .minds_faults = a->caught != 0,
-                                    .has_shadow_stack = a->has_shadow_stack};
+                                    .minds_faults = a->caught != 0};
 }
 
 static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *err)
 {
     char *status = ttp_look_read(a->options.pid, "status");
     a->caught = status == NULL ? FAULT_SIGNALS : caught_faults(status);
-    a->has_shadow_stack = status == NULL || has_shadow_stack(status);
     free(status);
     (void)look_at_program(a->options.pid, &a->program);
     const uint64_t *chosen_calls = chosen_calls_of(a);
-    if (chosen_calls != NULL && a->has_shadow_stack)
-        return ttp_attach_refuse_it(a, "it has a shadow stack: --syscalls is not for that", err);
     if (!ttp_wishes_make(&a->wishes, &a->options, &a->modules, chosen_calls != NULL))
         return ttp_fail_memory(err);
     const struct ttp_target_look look = ttp_attach_target_look(a, memory);

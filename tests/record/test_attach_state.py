@@ -317,6 +317,30 @@ def check_tries(checks, work):
     checks.equal(program.end(), (b"", 0), "a try that failed: the program's end")
 
 
+SHADOWED = """#include <unistd.h>
+int main(void) {
+    long result = 158; /* arch_prctl(ARCH_SHSTK_ENABLE, ARCH_SHSTK_SHSTK); nobody returns then */
+    char byte;
+    __asm__ volatile("syscall" : "+a"(result) : "D"(0x5001L), "S"(1L) : "rcx", "r11", "memory");
+    (void)!write(1, result == 0 ? "s" : "-", 1);
+    _exit(read(0, &byte, 1) < 0);
+}
+"""
+
+
+def check_shadow_stack(checks, work):
+    """Nobody can go back over a frame that the processor does not know of."""
+    (work / "shadowed.c").write_text(SHADOWED)
+    path = setting.build(str(work / "shadowed.c"), flags=("-O1",), log=False, hooks=False)
+    program = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    if program.stdout.read(1) == b"s":
+        test_attach.refused(checks, [str(program.pid)], "has a shadow stack", "a shadow stack")
+    else:
+        print("SKIPPED, of the machine's state: it has no shadow stacks")
+    program.communicate(timeout=test_attach.GIVE_UP)
+    checks.equal(program.returncode, 0, "a shadow stack: the program's end")
+
+
 def has_calls(trace, name):
     """Each thread runs now and then."""
     rows = json.loads(setting.tracetape("report", "--json", trace).out)["rows"]
@@ -360,6 +384,7 @@ def main():
         if test_attach.LACKS in setting.tracetape("attach", "--duration", "10ms", "1").err.decode():
             setting.skip("this machine lacks rdfsbase")
         check_tries(checks, Path(folder))
+        check_shadow_stack(checks, Path(folder))
         check_all(checks, Path(folder))
     checks.verdict()
 

@@ -45,6 +45,10 @@ START_TEST(test_processes)
     ck_says(refuse_with("VmLck:\t  0 kB", "VmLck:\t  64 kB"), "locks memory");
     ck_says(refuse_with("TracerPid:\t0", "TracerPid:\t12"), "traced already");
     ck_says(refuse_with("Seccomp:\t0", "Seccomp:\t2"), "a filter of system calls");
+    ck_says(refuse_with("Seccomp:\t0", "x86_Thread_features:\tshstk wrss \nSeccomp:\t0"),
+            "a shadow stack");
+    ck_assert_ptr_null(refuse_with("Seccomp:\t0\n", "Seccomp:\t0\nx86_Thread_features:\t\n"
+                                                    "x86_Thread_features_locked:\tshstk \n"));
 }
 END_TEST
 
