@@ -240,6 +240,18 @@ static struct account_stack *switch_to(struct ttp_account *a, uint32_t number)
 
 /* ---- events ---- */
 
+/* Does the top frame wait for the recorder? Rows by place find it here, as all is decoded for them
+ * in order, and recorder_waits.c knows no places; of others that one takes it off. */
+static bool waits_for_recorder(const struct ttp_account *a, const struct account_stack *st)
+{
+    const struct ttp_definition_tables *d = a->sites.definitions;
+    uint32_t key = a->frames[st->top].key;
+    if (!a->plan->by_site || key >= a->plan->keys->key_count)
+        return false;
+    uint32_t site = ttp_report_key_site(a->plan->keys, key);
+    return site < d->site_count && ttp_read_site_is_recorder(&d->sites[site]);
+}
+
 /* What of the interval, from before_ns on, was not on the CPU. Of a cut one counts what is in the
  * range. */
 static NOINLINE void pass_off(struct ttp_account *a, struct account_stack *st, uint32_t event,
@@ -255,7 +267,10 @@ static NOINLINE void pass_off(struct ttp_account *a, struct account_stack *st, u
     struct ttp_off_time off =
         ttp_switch_walk_take(&a->walk, event, (int64_t)(a->time_ns - before_ns), from, to);
     a->next_off = ttp_switch_walk_next(&a->walk);
-    st->idle_clock += off.blocked_ns;
+    if (waits_for_recorder(a, st)) /* its own, and not of what is around it */
+        add_signed(&row->total_blocked_ns, off.blocked_ns);
+    else
+        st->idle_clock += off.blocked_ns;
     st->unknown_clock += off.unknown_ns;
     add_signed(&row->preempted_ns, off.preempted_ns);
     add_signed(&row->blocked_ns, off.blocked_ns);

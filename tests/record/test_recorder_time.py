@@ -42,11 +42,14 @@ def nodes_of(trace):
 
 def check_idle(checks, trace):
     """What `main` waited for is what the program's own calls did: not the recorder's waiting."""
-    for options in ((), ("--exact",), ("--by", "call")):
+    off = set()
+    for options in ((), ("--exact",), ("--by", "call"), ("--by", "site")):
         rows = json.loads(setting.tracetape("report", "--json", *options, trace).out)["rows"]
         if any(row["blocked_ns"] is None for row in rows):
             continue  # nobody knows when threads ran
         idle = {row["name"]: row["idle_ns"] for row in rows if row["name"] in ("main", "dlopen")}
+        off.add(tuple(sum(row[key] for row in rows) for key in ("blocked_ns", "preempted_ns")))
+        checks.equal(len(off), 1, f"report {options}: sums of time off the CPU, of all: {off}")
         own = sum(row["blocked_ns"] for row in rows if row["name"] != traces.RECORDER)
         waits = sum(row["blocked_ns"] for row in rows if row["name"] == traces.RECORDER)
         checks.equal(idle["main"], own, f"report {options}: main's idle time, of {waits} ns more")
@@ -69,7 +72,8 @@ def main():
         build(work)
         trace = Path(work, "load.ttape")
         done = setting.run(setting.record_words(trace, ["./load"], "--patch", ".", "--module",
-                                                "libouter|load", "--libcalls"), cwd=work)
+                                                "libouter|load", "--libcalls", "--call-sites"),
+                           cwd=work)
         checks.equal(done.status, 0, f"status; {done.err}")
         nodes = nodes_of(trace)
         own = [node for node in nodes if node[0] == traces.RECORDER]
