@@ -144,7 +144,13 @@ def check_many(checks, folder, traces):
     checks.that(re.search(rf"\d\d,\d+ .* {NAME}:\d+ rounds +work\n", shown.out.decode()),
                 "table", shown)
     done = setting.tracetape("report", *traces, "--by", "site", "--rollup", bare)
-    checks.that(done.status == 2 and b"leave out --by site" in done.err, "a rollup's file", done)
+    checks.that(done.status == 2 and b"has no rows by place: leave out --by site, or" in
+                done.err and done.err.count(b"\n") == 1, "a rollup's file", done)
+    rolled = bare.with_suffix(".rollup")
+    setting.tracetape("report", *traces, "--rollup", rolled)
+    done = setting.tracetape("report", rolled, "--by", "site")
+    checks.that(done.status == 4 and b"is a rollup: --by site needs the traces themselves" in
+                done.err, "rows of a rollup's file", done)
 
 
 def check_stripped(checks, folder):

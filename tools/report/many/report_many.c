@@ -35,6 +35,9 @@ static int check_many(struct options *options, const struct tool_share *share)
     const char *needs = needs_traces(options);
     if (share != NULL && share->size > 1 && needs != NULL)
         return tool_usage("report", "several processes add up whole traces: leave out %s", needs);
+    if (options->rollup != NULL && options->row_kind == TTAPE_REPORT_BY_SITE)
+        return tool_usage("report", "a rollup's file has no rows by place: leave out --by site, or "
+                                    "--rollup, as a report of the traces has them");
     if (options->rollup != NULL && needs != NULL)
         return tool_usage("report", "a rollup is of whole traces: leave out %s", needs);
     options->join = options->across != NULL && strcmp(options->across, "none") == 0
