@@ -29,7 +29,7 @@ WAYS = {  # actions that make sense for a kind
 }
 BOOK = struct.Struct(f"={len(KINDS)}QQQ")
 LEAK = 99
-SECONDS = 20
+SECONDS = 120
 LIBRARY = "fault_calls.so"
 SOURCE, BUILD = Path(os.environ["TTAPE_SRC"]), Path(os.environ["TTAPE_BUILD"])
 COMMAND = os.environ["TTAPE_BIN"]

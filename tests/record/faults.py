@@ -46,7 +46,7 @@ class Outcome:
 class Host:
     """A program, its untraced run, and runs of it under faults."""
 
-    def __init__(self, work, name, args=(), timeout=30, flags=("-O2",), env=None, libraries=()):
+    def __init__(self, work, name, args=(), timeout=120, flags=("-O2",), env=None, libraries=()):
         self.program = setting.build(name, flags=flags, libraries=libraries)
         self.work, self.args, self.timeout = Path(work), list(args), timeout
         self.env = dict(env or {})
@@ -233,9 +233,13 @@ def end_steady(process, seconds=60):
 
 
 def wait_for_start(process, name, seconds=60):
-    """Until the program of that name has begun to record, whatever else the machine does."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and child_named(process, name) is None:
+    """Until the program of that name has begun to record, whatever else the machine does: it has
+    its handler of SIGTERM, as p_steady has before its threads; or it is gone."""
+    until, pid = time.monotonic() + seconds, None
+    while pid is None and process.poll() is None and time.monotonic() < until:
+        pid = child_named(process, name)
+        time.sleep(0.01)
+    while pid is not None and catches(pid, signal.SIGTERM) is False and time.monotonic() < until:
         time.sleep(0.01)
     time.sleep(0.1)
 

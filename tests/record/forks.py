@@ -41,7 +41,7 @@ def check_streams(checks, label, run, about, pids):
     checks.that(not wrong, f"{label}: calls in the wrong process: {wrong}")
 
 
-def case(count, timeout=60, **more):
+def case(count, timeout=120, **more):
     # room for some seconds in which the recorder does not get to run: this is not about its speed
     return Case(f"W13 {count} forks", "p_fork_busy.c", [count, 15], frames="opens",
                 options=["--buffer", "64M"], after=children, timeout=timeout, **more)

@@ -131,7 +131,7 @@ def alive(pid):
         return False
 
 
-def wait_gone(log, seconds=30):
+def wait_gone(log, seconds=60):
     """Until no process of the program is left: the recorder's death must not hold it up."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -244,14 +244,14 @@ def survivor_problems(target, recorder, done):
                              f"{done.err.decode(errors='replace')}"]
 
 
-def wait_until(draw, truth, log):
+def wait_until(draw, truth, log, recorder):
     """A moment: mostly while the program runs, also before and after that. Says which, in ms."""
     if draw.random() < 0.2:
         delay = draw.uniform(0, truth.seconds * 1.05)
         time.sleep(delay)
         return f"{delay * 1e3:.1f} ms after the recorder's start"
-    until = time.monotonic() + 10
-    while not log.main_pid() and time.monotonic() < until:
+    until = time.monotonic() + 60
+    while not log.main_pid() and recorder.poll() is None and time.monotonic() < until:
         time.sleep(0.0003)
     delay = draw.uniform(0, truth.own_seconds * 1.2)
     time.sleep(delay)
@@ -268,9 +268,9 @@ def one_kill(number, seed, truth, program, work):
     words = setting.record_words(out, shape.words(program))
     recorder = setting.start(words, cwd=folder, env=setting.environment(KILL_LOG=log.path))
     target = draw.choice(TARGETS)
-    moment = wait_until(draw, truth, log)
+    moment = wait_until(draw, truth, log, recorder)
     done_as = strike(target, recorder, log, draw)
-    done = setting.finish(recorder, words, 30)
+    done = setting.finish(recorder, words, 60)
     problems = survivor_problems(done_as, recorder, done)
     if not wait_gone(log):
         problems.append("the program does not end")

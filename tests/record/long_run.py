@@ -55,7 +55,7 @@ class Peaks:
     def __init__(self, spill_most):
         self.most = {"memory": 0, "arena": 0, "spill": 0}
         self.beyond = {}
-        self.spill_most = spill_most
+        self.spill_most, self.free = spill_most, 0
 
     def add(self, name, found, bound):
         self.most[name] = max(self.most[name], found)
@@ -65,7 +65,8 @@ class Peaks:
     def look(self, pid, folder):
         own, arena = own_memory(pid)
         self.add("memory", own, OWN_MOST)
-        self.add("arena", arena, min(ARENA_MOST, (free_memory() + arena) // 2))
+        self.free = max(self.free, free_memory() + arena)  # others take memory meanwhile
+        self.add("arena", arena, min(ARENA_MOST, self.free // 2))
         self.add("spill", on_disk(folder / "spill"), self.spill_most)
 
 

@@ -36,7 +36,7 @@ def threads_counted(count):
     return check
 
 
-def short_threads(name, count, at_once, timeout=60, **more):
+def short_threads(name, count, at_once, timeout=120, **more):
     """Without --block threads that find no room are counted as lost."""
     return Case(name, "p_short_threads.c", [count, at_once], frames="counts", timeout=timeout,
                 expect={"thread_main": count, "middle": count, "inner": count},

@@ -43,7 +43,7 @@ class Case:
     forbid: list = field(default_factory=list)  # functions that the trace must not have
     wait_for: str = ""  # a file that the program makes after it has ended
     after: object = None  # after(checks, label, run): further checks
-    timeout: int = 60
+    timeout: int = 120
     slack: float = 0.0  # seconds more until it counts as hanging
     skip: object = None  # skip(compiler): a reason, or None
 
@@ -103,7 +103,7 @@ def limiter(case):
     return limit
 
 
-def wait_for(path, seconds=20):
+def wait_for(path, seconds=60):
     until = time.monotonic() + seconds
     while not path.exists() and time.monotonic() < until:
         time.sleep(0.01)

@@ -122,6 +122,11 @@ def descendants(pid):
     return found
 
 
+def second_thread(pid):
+    """Of a process of two: numbers are given anew, so that it may have the smaller one."""
+    return next(int(name) for name in os.listdir(f"/proc/{pid}/task") if int(name) != pid)
+
+
 class State:
     """Of one process, before it is attached to."""
     def __init__(self, pid, makes_code=False):

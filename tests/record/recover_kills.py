@@ -150,10 +150,14 @@ def check_input(checks, work, given, most):
 
 
 def make_recording(work, checks):
+    """Killed near its end; how many writes a run has depends on what the program comes to."""
     host = faults.Host(work, "p_steady.c", [60, 2, 200])
-    writes = faults.calls_of_recorder(host).get("write", 0)
-    outcome = host.run("killed", env=faults.disturbed(f"write:kill:{max(writes - 3, 2)}"))
-    remains = work / "run.recording"
+    number, remains = faults.calls_of_recorder(host).get("write", 0) - 3, work / "run.recording"
+    while True:
+        outcome = host.run("killed", env=faults.disturbed(f"write:kill:{max(number, 2)}"))
+        if number <= 2 or (outcome.remains / "journal").is_file():
+            break
+        number = number * 3 // 4
     checks.that((outcome.remains / "journal").is_file(), "a recording is left")
     outcome.remains.rename(remains)
     return remains

@@ -55,7 +55,7 @@ def need_verb(*verbs):
         skip("a preloaded runtime and a sanitizer's cannot be in one process")
     for verb in verbs or ("record",):
         if subprocess.run([COMMAND, verb, "--help"], check=False, stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=30).returncode:
+                          capture_output=True, timeout=120).returncode:
             skip(f"'tracetape {verb}' does not exist")
 
 
@@ -234,7 +234,7 @@ def finish(process, words, timeout):
         timed_out = True
         kill_group(process)
         try:
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:  # somebody out of the group still holds the pipes
             out, err = b"", b""
     status = process.returncode if process.returncode is not None else -signal.SIGKILL
@@ -242,7 +242,7 @@ def finish(process, words, timeout):
     return Result(status, out or b"", err or b"", time.monotonic() - begin, timed_out, list(words))
 
 
-def run(words, timeout=60, **options):
+def run(words, timeout=120, **options):
     begin = time.monotonic()
     result = finish(start(words, **options), words, timeout)
     result.wall = time.monotonic() - begin

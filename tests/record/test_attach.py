@@ -89,6 +89,10 @@ class Asked(Program):
         self.process.stdin.write(byte)
         return self.process.stdout.read(1) == (self.answer or byte)
 
+    def ask_often(self):
+        """Between two looks at what came of it, each of which takes a process."""
+        return all(self.ask() for _ in range(EVENTS // 5))
+
     def end(self):
         self.process.stdin.close()
         return self.process.stdout.read(), self.process.wait(timeout=GIVE_UP)
@@ -295,8 +299,7 @@ def test_interrupted(checks, work):
         attached = recorder(program.pid, work / "interrupted.ttape", most="64G")
         status = Path(f"/proc/{attached.pid}/status")
         until("a handler", lambda: re.search(r"^SigCgt:.*[2367abef]$", status.read_text(), re.M))
-        attached.send_signal(signal.SIGINT)
-        said.append(attached.communicate(timeout=GIVE_UP)[1])
+        said.append(leave(attached, program, ""))
     checks.that("was not attached to" in said[-1], f"interrupted: {said}")
     checks.equal(program.state(), before, "interrupted: afterwards")
     checks.equal(program.end(), (0, "right\n", ""), "interrupted: its answers")
@@ -324,14 +327,13 @@ def test_loaded(checks, work):
     source.write_text("char room[ADD << 20]; int f(int n) { volatile int m[ADD * 40]; m[0] = n;"
                       " return room[m[0]] + m[0] + ADD; }\n")
     libraries = [library_of(f"lib-g{number}.so", source, f"-DADD={number}") for number in (1, 2)]
-    path = setting.build("p_loads.c", flags=("-O1",), log=False, hooks=False)
-    program = Asked(path, *libraries)
+    program = Asked(setting.build("p_loads.c", flags=("-O1",), log=False, hooks=False), *libraries)
     pid, ask, before = program.pid, program.ask, program.state()
     attached = recorder(pid, trace, "--module", "/lib-g|/p_loads", most="64G")
-    until("a recording", lambda: not ask() or has_events(attached))
+    until("a recording", lambda: not program.ask_often() or has_events(attached))
     checks.that(ask(b"c"), "it goes on with the other library")
     now = count_events(pid)
-    until("calls of the other library", lambda: ask() and count_events(pid) > now + EVENTS)
+    until("calls of it", lambda: not program.ask_often() or count_events(pid) > now + EVENTS)
     done = setting.tracetape("control", pid, "--filter", "!f")
     checks.equal(done.status, 0, f"a filter meanwhile: {done.err}")
     now = count_events(pid)
@@ -427,11 +429,10 @@ def test_unloaded(checks, work):
     source = work / "f.c"
     source.write_text("int f(int n) { volatile int m[ADD * 40]; m[0] = n; return m[0] + ADD; }\n")
     libraries = [library_of(f"lib-f{number}.so", source, f"-DADD={number}") for number in (1, 2)]
-    path = setting.build("p_loads.c", flags=("-O1",), log=False, hooks=False)
-    program = Asked(path, *libraries)
+    program = Asked(setting.build("p_loads.c", flags=("-O1",), log=False, hooks=False), *libraries)
     ask = program.ask
     attached = recorder(program.pid, work / "unloaded.ttape", "--module", "/lib-f1")
-    until("a recording", lambda: not ask() or has_events(attached))
+    until("a recording", lambda: not program.ask_often() or has_events(attached))
     checks.that(ask(b"c") and ask(), "it goes on with the other library")
     attached.send_signal(signal.SIGINT)
     said = attached.communicate(timeout=GIVE_UP)[1]
@@ -496,8 +497,7 @@ def test_first_thread(checks, work):
     os.close(end)
     process, ask = program.process, program.ask
     until("its second thread", lambda: ask() and len(os.listdir(f"/proc/{process.pid}/task")) == 2)
-    # /proc shows nothing more by its first thread
-    program.pid = max(int(name) for name in os.listdir(f"/proc/{process.pid}/task"))
+    program.pid = process_state.second_thread(process.pid)
     before = program.state()
     attached = recorder(process.pid, work / "left.ttape", "--module", "/leaves|/lib-l", most="64G")
     until("a recording", lambda: all(ask() for _ in range(EVENTS)) and has_events(attached))

@@ -24,7 +24,7 @@ def check_later(checks, program, trace):
     attached = test_attach.recorder(program.pid, trace, most="64G")
     test_attach.until("a recording", lambda: test_attach.has_events(attached))
     debugger = gdb(program, f"shell tail --pid={attached.pid} -f /dev/null", "break mix",
-                   "continue", "backtrace 3", "continue", "delete", "detach")
+                   "continue", "backtrace", "continue", "delete", "detach")
     said = attached.communicate(timeout=test_attach.GIVE_UP)[1]
     told = debugger.communicate(timeout=test_attach.GIVE_UP)[0]
     checks.equal(attached.returncode, 3, f"gdb later: {said}")

@@ -175,12 +175,19 @@ def has_ended(process):
         return False
 
 
+def begin(words, **environment):
+    """One that has all of its libraries, as it has answered."""
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+                               env={**os.environ, **environment})
+    process.stdin.write(b"x")
+    assert process.stdout.read(1) == b"x", words
+    return process
+
+
 def attach(program, *options, on="other times 1000 do finish", preload="", says=(), place=None):
     """Its trace, of a hundred rounds; the trigger ends the recording."""
     trace = WORK / "t.ttape"
-    process = subprocess.Popen([program, WORK / "libleaf.so"], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, bufsize=0,
-                               env={**os.environ, "LD_PRELOAD": preload})
+    process = begin([program, WORK / "libleaf.so"], LD_PRELOAD=preload)
     recorder = subprocess.Popen(
         [COMMAND, "attach", "--force", "-o", trace, "--on", on, *options, str(process.pid)],
         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=place)
@@ -275,7 +282,7 @@ def check_triggers(program):
 
 def plan(program, *options, **environment):
     """The functions that would be patched, by module."""
-    process = subprocess.Popen([program], stdin=subprocess.PIPE, env={**os.environ, **environment})
+    process = begin([program], **environment)
     done = subprocess.run([COMMAND, "attach", "--plan", "--json", *options, str(process.pid)],
                           check=True, capture_output=True, text=True)
     process.stdin.close()
@@ -308,7 +315,7 @@ def check_plan_folders(program):
     env = {**os.environ, **dict.fromkeys(("XDG_CACHE_HOME", "HOME", "TMPDIR"), str(place))}
     attach(program, "--syscalls", place=env)
     assert set(place.iterdir()) == ways, "a folder of plans is left"
-    process = subprocess.Popen([program], stdin=subprocess.PIPE)
+    process = begin([program])
     done = subprocess.run(
         [COMMAND, "attach", "--syscalls", "-o", WORK / "none.ttape", str(process.pid)], check=False,
         capture_output=True, text=True, env=env,
@@ -331,6 +338,9 @@ def check_zeros(flags, library):
         program = WORK / "zeros"
         subprocess.run(["cc", *flags, *way, "-mcmodel=medium", "-DZEROS=0xa0000000", "-o", program,
                         "p.c", library, "-Wl,-rpath,$ORIGIN"], check=True, cwd=WORK)
+        if subprocess.run([program], stdin=subprocess.DEVNULL, check=False).returncode != 0:
+            print(f"left out: {way}: this machine has no room for so many zeros")
+            continue
         found = called(program)
         assert {"work", "other", "leaf", "write"} <= set(found), (way, found)
 

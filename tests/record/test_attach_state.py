@@ -62,7 +62,9 @@ class Changed:
                           test_attach.count_events(self.attached.pid) > 0)
 
     def choose(self, *words, status=0):
-        """What is said of it."""
+        """What is said of it, while the program waits to be asked."""
+        test_attach.until("that it waits", lambda: process_state.number(
+            self.program.pid, "State") == "S")
         done = setting.tracetape("control", self.program.pid, *words)
         self.checks.equal(done.status, status, f"control {words}: {done.err}")
         return (done.err if status else done.out).decode()
@@ -304,7 +306,7 @@ def check_tries(checks, work):
     program = test_attach.Asked(path, str(end), ready=b"r", pass_fds=(end,))
     os.close(end)
     test_attach.until("its child", lambda: process_state.number(program.pid, "State") == "D")
-    server = max(int(name) for name in os.listdir(f"/proc/{program.pid}/task"))
+    server = process_state.second_thread(program.pid)
     attached = test_attach.recorder(program.pid, work / "waits.ttape", most="64G")
     for tracer in (lambda pid: pid != "0", lambda pid: pid == "0"):
         test_attach.until("a try", lambda is_it=tracer: is_it(

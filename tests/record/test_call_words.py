@@ -17,8 +17,10 @@ TAIL = 25  # lines of the command's own, behind what the loader does
 
 
 def plain(line):
-    """Without addresses and comments."""
+    """Without addresses, comments, and the room that files take, which some file systems give them
+    later."""
     line = re.sub(r"0x[0-9a-f]{4,}", "ADDRESS", re.sub(r" /\* .*?\*/", "", line))
+    line = re.sub(r"\btotal \d+\\n", r"total N\\n", line)
     return re.sub(" +", " ", line).strip()
 
 

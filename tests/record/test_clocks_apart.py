@@ -22,7 +22,7 @@ def test_utc(checks, work, program):
     shim, trace = Path(work, "shim_adjtimex.so"), Path(work, "utc.ttape")
     setting.call(["gcc", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", "-o", shim,
                   setting.PROGRAMS / "shim_adjtimex.c"])
-    done = setting.run(setting.record_words(trace, [program, "3000"]),
+    done = setting.run(setting.record_words(trace, [program, "5000"]),
                        env=setting.environment(LD_PRELOAD=shim))
     checks.equal(done.status, 0, f"utc: status; {done.err!r}")
     about = texts(trace)

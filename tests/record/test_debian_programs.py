@@ -26,6 +26,9 @@ def main():
         for words, way in [(["passwd", "-S"], "syscalls"),
                            *program_runs.draw(os.geteuid(), RUNS)]:
             found = runner.check(words, way)
+            if found:  # who differs by itself now and then does so not each time
+                print(f"once more: {way}: {program_runs.quote(words)}: {found}", flush=True)
+                found = runner.check(words, way)
             tried += found is not None
             checks.that(not found, f"{way}: {program_runs.quote(words)}", *(found or []))
     checks.that(tried > RUNS // 2, f"only {tried} of {RUNS} runs could be compared")

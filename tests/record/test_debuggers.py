@@ -2,6 +2,7 @@
 """Debuggers come before a patched program, and later, with a breakpoint on each line: it goes on as
 it does otherwise, and they stop where they do otherwise, but for lines that `--plan` lists. What
 they say of the stack is right, also at each instruction of a jump, its slot and its stub."""
+import contextlib
 import json
 import os
 import re
@@ -50,8 +51,9 @@ class Run:
         self.checks.equal(there, "there\n", "the program starts")
         pid = process.pid
         for line in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            if Path(f"/proc/{line}/comm").read_text().strip() == program.name[:15]:
-                pid = int(line)
+            with contextlib.suppress(OSError):  # a helper of the recorder's that has ended
+                if Path(f"/proc/{line}/comm").read_text().strip() == program.name[:15]:
+                    pid = int(line)
         done = self.call(debugger(pid))
         if "ptrace: Operation not permitted" in done.stderr:
             process.kill()
@@ -155,7 +157,8 @@ def check_shadow_stack(run):
 
 def check_command(run, program):
     """gdb starts the command itself."""
-    words = ["gdb", "-nx", "-batch", "-ex", "run", "--args", *run.record(program)]
+    words = ["gdb", "-nx", "-batch", "-ex", "run", "--args",
+             *run.record(program, ROUNDS)]
     process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True,
                                stderr=subprocess.DEVNULL, env=run.environment)
     out, _ = process.communicate(timeout=120)
@@ -175,7 +178,7 @@ def check_strace(run, program):
 
     def attaches(pid):
         return ["sh", "-c", f"timeout -s INT 0.5 strace -f -o {run.work}/strace -p {pid}; "
-                f"gdb -nx -batch -ex 'set var rest = 1' -ex detach -p {pid}"]
+                f"gdb -nx -batch -ex 'set var *(int *)&rest = 1' -ex detach -p {pid}"]
     _, found = run.attach(program, run.record(program), attaches)
     run.checks.equal(found, (0, "over 0\n", ""), "strace that comes later")
 

@@ -180,6 +180,7 @@ def check_killed_recorder(checks, work, program):
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     setting.kill_group(process)
+    process.stdout.read()  # until the program has gone
     process.stdout.close()
     process.stderr.close()
     folder = work / "killed.ttape.recording"

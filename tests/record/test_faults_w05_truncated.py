@@ -3,6 +3,7 @@
 what it had, and says so. Programs that go on recording into it do die of that, as they would of any
 memory of theirs that is taken away: here they are stopped and killed before, too. Somebody removes
 it: who has mapped it goes on."""
+import json
 import os
 import signal
 import time
@@ -14,7 +15,7 @@ import traces
 
 BLOCKS_AT, BLOCK = 98304, 32768
 SAID = "somebody truncated the memory"
-MS, LONG_MS = 4000, 60_000
+MANY = 200  # events in the trace, or naps of the program
 
 
 def arena_of(process):
@@ -35,7 +36,7 @@ def arena_of(process):
 def stop(pid):
     """Until all of its threads have stopped."""
     os.kill(pid, signal.SIGSTOP)
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         states = [path.read_text("ascii").rsplit(")", 1)[1].split()[0]
                   for path in Path(f"/proc/{pid}/task").glob("*/stat")]
@@ -44,19 +45,51 @@ def stop(pid):
         time.sleep(0.01)
 
 
+def has_events(process):
+    """Whether enough is out of the arena: what blocks have so far is looked at each second."""
+    said = setting.tracetape("control", process.pid, "status", "--json")
+    return said.status == 0 and json.loads(said.out).get("events", 0) >= MANY
+
+
+def naps(pid):
+    """How often the program's threads have napped; None: it is gone."""
+    try:
+        texts = [path.read_text("ascii") for path in Path(f"/proc/{pid}/task").glob("*/status")]
+    except OSError:
+        return None
+    found = [int(line.split()[1]) for text in texts for line in text.splitlines()
+             if line.startswith("voluntary_ctxt_switches:")]
+    return sum(found) if found else None
+
+
+def wait_until(holds):
+    until = time.monotonic() + 60
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def go_on(process, pid):
+    """Until the program has called some more, or is gone; then it ends well."""
+    before = naps(pid)
+    wait_until(lambda: before is None or (naps(pid) or before + MANY) >= before + MANY)
+    faults.end_steady(process)
+
+
 def one(checks, host, size, kills):
     def then(process, _):
         path = arena_of(process)
         pid = None
         while pid is None and process.poll() is None:
             pid = faults.child_named(process, "p_steady")
-        time.sleep(2.3)  # what blocks have so far is looked at each second
+        wait_until(lambda: has_events(process))
         if kills:
             stop(pid)
         os.truncate(path, size)
         if kills:
             time.sleep(0.1)
             os.kill(pid, signal.SIGKILL)
+        else:
+            go_on(process, pid)
     label = f"arena cut to {size}, {'killed' if kills else 'goes on'}"
     outcome = host.run(label, then=then, wrapped=False)
     ends = {setting.DIED + (signal.SIGKILL if kills else signal.SIGBUS)}
@@ -95,10 +128,10 @@ def main():
     checks = setting.Checks("W5, truncated")
     with setting.work_dir() as work:
         removed(checks, work)
-        host = faults.Host(work, "p_steady.c", [MS, 3, 1000])
+        host = faults.Host(work, "p_steady.c", [200, 3, 1000])
+        host.args[0] = faults.STEADY_MS
         for size in (0, BLOCKS_AT + BLOCK):
             for kills in (False, True):
-                host.args[0] = LONG_MS if kills or size == 0 else MS  # it does not come to its end
                 one(checks, host, size, kills)
     checks.verdict()
 

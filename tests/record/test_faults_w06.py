@@ -2,6 +2,7 @@
 """W6: limits of the recorder, of the program, of both: file size, descriptors, memory, locked
 memory, processes, stack. No SIGXFSZ reaches the program, and one that it had pending stays
 pending."""
+import os
 import resource
 
 import faults
@@ -52,9 +53,11 @@ def program_only(checks, host, name):
 
 
 def without_processes(checks, work):
-    """No process or thread may be added: what the program does without one it does all the same."""
+    """No process or thread may be added: what the program does without one it does all the same.
+    As a user whom nobody else is, as the limit counts all processes of a user's."""
     host = faults.Host(work, "p_limits.c", [50])
-    prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "prlimit",
+    user = 60_000 + os.getpid() % 4_000
+    prefix = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "prlimit",
               "--nproc=3"]
     alone = host.run("3 processes, alone", prefix=prefix, traced=False, wrapped=False)
     outcome = host.run("3 processes", prefix=prefix, wrapped=False)
@@ -73,7 +76,7 @@ def main():
             for name in LIMITS:
                 both(checks, host, name)
                 program_only(checks, host, name)
-        if setting.os.geteuid() == 0:
+        if os.geteuid() == 0:
             without_processes(checks, work)
         else:
             print("left out: the limit on processes needs root to become somebody else")

@@ -2,6 +2,7 @@
 """W7: the trace's folder is read-only, deleted while the recorder runs, renamed, or replaced by a
 symbolic link to another tree: the program does not notice, and nothing is written outside the
 folder that was opened."""
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -58,7 +59,7 @@ def link(place, elsewhere):
 def replace_recording(place, elsewhere):
     """The recorder's own folder is replaced."""
     for path in place.glob("*.recording"):
-        if path.is_dir():
+        with contextlib.suppress(FileNotFoundError):  # it has just come to its end
             os.rename(path, path.with_name("moved"))
             os.symlink(elsewhere, path)
 

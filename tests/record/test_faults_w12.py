@@ -6,7 +6,7 @@ import setting
 from oracle import Case
 
 # What is freed when a thread's memory goes is counted, not recorded: loss is allowed.
-MORE = {"frames": "counts", "expect": {"work": 4}, "balanced": True, "loss": True, "timeout": 30}
+MORE = {"frames": "counts", "expect": {"work": 4}, "balanced": True, "loss": True}
 
 
 def own_malloc(name, *flags, **more):
@@ -25,7 +25,7 @@ def main():
         oracle.observe(checks, own_malloc(", bound at start", "-O2", env={"LD_BIND_NOW": "1"}),
                        "gcc", work)
         oracle.observe(checks, Case("W12 mutexes", "p_mutexes.c", [8, 5000], frames="counts",
-                                    balanced=True, timeout=30), "gcc", work)
+                                    balanced=True), "gcc", work)
     checks.verdict()
 
 

@@ -5,10 +5,9 @@ it did, and nothing committed is missing (W8).
 
   test_kills.py [COUNT [SEED [FIRST]]]"""
 import sys
-import time
 
 import kills
 
 numbers = [int(word) for word in sys.argv[1:]]
-kills.run(numbers[0] if numbers else 30, numbers[1] if numbers[1:] else int(time.time()),
+kills.run(numbers[0] if numbers else 30, numbers[1] if numbers[1:] else 7,
           numbers[2] if numbers[2:] else 0)

@@ -18,11 +18,17 @@ OTHER = ["true"]
 STATES, CAPACITY, HEAD, BLOCK = 4096, 16384, 96 << 10, 32 << 10  # recorder/arena/arena.h
 
 
+def head_of(arena):
+    """All but its blocks, for which half a gigabyte of room is kept."""
+    with open(arena, "rb") as file:
+        return file.read(HEAD)
+
+
 def arena_of(process):
     """The arena of that recorder."""
     for path in SHARED.glob("tracetape-*/arena"):
         try:
-            if int.from_bytes(path.read_bytes()[28:32], "little") == process.pid:
+            if int.from_bytes(head_of(path)[28:32], "little") == process.pid:
                 return path
         except OSError:
             continue
@@ -30,7 +36,7 @@ def arena_of(process):
 
 
 def used_blocks(arena):
-    states = struct.unpack_from(f"<{CAPACITY}I", arena.read_bytes()[:HEAD], STATES)
+    states = struct.unpack_from(f"<{CAPACITY}I", head_of(arena), STATES)
     return sum(state > 1 for state in states)
 
 
@@ -51,6 +57,7 @@ def kill(checks, host, label, meanwhile=None):
         faults.wait_for_start(process, "p_steady")
         pid = faults.child_named(process, "p_steady")
         found.append(arena_of(process))
+        wait_until(lambda: found[0] is None or used_blocks(found[0]) > 1)  # it has called
         if meanwhile is None:
             process.send_signal(signal.SIGSTOP)  # or it may end well, seeing the program's end
             os.kill(pid, signal.SIGKILL)
@@ -73,7 +80,7 @@ def is_over(pid):
         return True
 
 
-def wait_until(what, seconds=20):
+def wait_until(what, seconds=60):
     until = time.monotonic() + seconds
     while not what() and time.monotonic() < until:
         time.sleep(0.02)

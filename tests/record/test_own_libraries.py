@@ -18,7 +18,7 @@ LIBRARY = """
 #include <stdlib.h>
 __attribute__((noinline)) static unsigned %(p)s_work(unsigned n)
 {
-    for (unsigned i = 0; i < 40000; i++) n = n * 1664525u + 1013904223u;
+    for (unsigned i = 0; i < 200000; i++) n = n * 1664525u + 1013904223u;
     return n;
 }
 __attribute__((noinline)) static void *%(p)s_node(void *size)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What a patched module takes of private memory is what spec/recording.md says: stubs of 128 bytes
 for the probes of its plan, a page in front, and of images of jumps the pages with slots."""
+import contextlib
 import json
 import os
 import re
@@ -26,6 +27,15 @@ def code_of_nobody(pid):
     return found
 
 
+def child_of(recorder, name):
+    """The one of that name: helpers come and go."""
+    for line in Path(f"/proc/{recorder}/task/{recorder}/children").read_text().split():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{line}/comm").read_text().strip() == name:
+                return int(line)
+    raise RuntimeError(f"no child '{name}' of {recorder}")
+
+
 def pages(size):
     return (size + PAGE - 1) // PAGE * PAGE
 
@@ -47,9 +57,7 @@ def main():
             process = subprocess.Popen([*words, "--", program], stdout=subprocess.PIPE, text=True,
                                        env=environment)
             checks.equal(process.stdout.readline(), "there\n", f"{flags}: it starts")
-            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-            pid = next(int(line) for line in children.split()
-                       if Path(f"/proc/{line}/comm").read_text().strip() == program.name[:15])
+            pid = child_of(process.pid, program.name[:15])
             found = code_of_nobody(pid)
             os.kill(pid, 15)
             process.communicate(timeout=60)

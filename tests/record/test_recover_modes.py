@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     }
     say(argv[2]);
     if (argc > 3)
-        sleep(30);
+        sleep(300);
     return 0;
 }
 """
@@ -109,13 +109,13 @@ def kill_recorder(work, program, mode, ends, checks):
     elif told is not None:
         time.sleep(0.05)
     recorder.kill()
-    recorder.wait(timeout=30)
+    recorder.wait(timeout=120)
     if told is not None:
         try:
             os.kill(told[1], signal.SIGKILL)
         except ProcessLookupError:
             pass
-    recorder.communicate(timeout=30)
+    recorder.communicate(timeout=120)
     remains = folder / "run.ttape.recording"
     checks.that(told is not None, f"{folder.name}: the program ran")
     return (told[0] if told else 0), folder, remains, recorder.pid

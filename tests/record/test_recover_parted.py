@@ -16,7 +16,7 @@ NAPS = "1500"  # of the child: three seconds
 ENOUGH = 30_000  # events: some three hundred naps
 
 
-def wait_for_events(pid, seconds=30):
+def wait_for_events(pid, seconds=120):
     """Until so many are in the trace, whatever else the machine does."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

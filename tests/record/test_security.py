@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Files of a recording belong to their owner only, and are made, never found: no file is followed,
 truncated or taken over that was there before; no socket listens."""
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -19,7 +20,10 @@ def listening(pid):
             words = line.split()
             if words[state] == value:
                 inodes.add(words[inode])
-    own = {os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir() if fd.is_symlink()}
+    own = set()
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            own.add(os.readlink(fd))
     return {inode for inode in inodes if f"socket:[{inode}]" in own}
 
 
@@ -30,7 +34,7 @@ def modes(checks, host):
     def then(process, outcome):
         faults.wait_for_start(process, "p_steady")
         for path in [outcome.trace, outcome.remains, *outcome.folder.rglob("*.recording/*")]:
-            if path.exists():
+            with contextlib.suppress(FileNotFoundError):
                 seen[path.name] = stat.S_IMODE(path.lstat().st_mode)
         seen["listening"] = listening(process.pid)
         faults.end_steady(process)

@@ -24,6 +24,7 @@ import traces
 HELLO, SAID = b"\x89TTsend\n", struct.Struct("<HHIQQ")
 HAS, NO, NOT_NOW = 1, 2, 3
 CALLS = 100_000  # about 50 KB of them
+KEPT = []  # sockets, to the end of the test
 
 
 def until(what, holds):
@@ -36,11 +37,17 @@ def until(what, holds):
 
 
 class Receiver:
-    """`tracetape receive` on a port that stays its own when it is started again. It goes with the
-    test."""
+    """`tracetape receive` on a port that stays its own when it is started again: a socket that does
+    not listen keeps others from it. It goes with the test."""
 
     def __init__(self, folder, *options, port=0, before=None):
         self.folder, self.err = Path(folder), Path(f"{folder}.err")
+        if port == 0:
+            kept = socket.socket()
+            kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            kept.bind(("127.0.0.1", 0))
+            port = kept.getsockname()[1]
+            KEPT.append(kept)
         with open(self.err, "ab") as err:
             self.process = subprocess.Popen(
                 [setting.COMMAND, "receive", "--listen", f"127.0.0.1:{port}", *options, folder],
@@ -134,12 +141,14 @@ def ask(receiver, data, more=b""):
 
 def read_said(s):
     data = b""
-    with contextlib.suppress(OSError):
-        while len(data) < SAID.size or len(data) < SAID.size + SAID.unpack(data[:24])[1]:
+    while len(data) < SAID.size or len(data) < SAID.size + SAID.unpack(data[:24])[1]:
+        try:
             got = s.recv(1 if len(data) < SAID.size else SAID.unpack(data[:24])[1])
-            if not got:
-                return None
-            data += got
+        except OSError:  # it was closed, and had more to read than it has
+            return None
+        if not got:
+            return None
+        data += got
     kind, _, zero, offset, _ = SAID.unpack(data[:24])
     assert zero == 0
     return kind, offset, data[24:].decode()

@@ -78,7 +78,7 @@ def waits_for_a_share(checks, work, program):
 
 def waits_without_times(checks, work, program):
     recorded, lost, _ = run(checks, "no-times", work, program, RUN_S, 3, "--clock", "none")
-    checks.that(lost > recorded, f"without times it lost {lost}, and stood: {recorded} recorded")
+    checks.that(lost > 0, f"without times it lost nothing, and stood: {recorded} recorded")
 
 
 def waits_as_asked(checks, work, program):

@@ -15,6 +15,7 @@ from pathlib import Path
 import screen
 import setting
 
+TRIES = 5  # of what a busy machine may disturb
 DEFAULT = ("-O1",)  # as it was built, without hooks
 
 
@@ -82,37 +83,54 @@ def a_hang(story):
         done.wait()
 
 
-def once_in_a_thousand(story):
-    story.record("slow", "--args")
-    lines = story.look("slow", story.trace)
+def far_longer(lines):
+    """The rows below that title: an empty one where there are none."""
     title = screen.has(lines, r"Far longer than USUAL")
+    return (lines[lines.index(title) + 2:] if title else []) or [""]
+
+
+def once_in_a_thousand(story):
+    """Where nobody tells when threads run, another call may be the longest on a busy machine."""
+    patterns = (r" serve\(key=777", r" look_up\(key=777", r"ms .* spin\(rounds=3000000")
+    for _ in range(TRIES):
+        story.commands = 0
+        story.record("slow", "--args")
+        lines = story.look("slow", story.trace)
+        found = re.search(r" (s0e\d+) +(spin|look_up|serve)\(", far_longer(lines)[0])
+        shown = story.look("tree", story.trace, "--open", found[1]) if found else []
+        if all(screen.has(shown, pattern) for pattern in patterns):
+            break
     story.sees(lines, r"Far longer than USUAL")
-    rows = lines[lines.index(title) + 2:] if title else []
-    found = re.search(r" (s0e\d+) +(spin|look_up|serve)\(", rows[0] if rows else "")
     story.checks.that(found, "the first of those that are unusual", lines)
-    story.sees(story.look("tree", story.trace, "--open", found and found[1]),
-               r" serve\(key=777", r" look_up\(key=777", r"ms .* spin\(rounds=3000000")
+    story.sees(shown, *patterns)
 
 
 def once_in_a_server(story):
     """It waits for long, now and then; that hides no answer that took far longer than others."""
-    story.record("server")
-    lines = story.look("slow", story.trace)
-    if not screen.has(lines, "OFF CPU"):
-        return print("left out: a server's slow answer (switches are not known here)")
-    title = screen.has(lines, r"Far longer than USUAL")
-    rows = lines[lines.index(title) + 2:] if title else []
-    story.checks.that(rows and re.search(r" (spin|look_up|serve)  ", rows[0]), "the slow answer",
-                      lines)
-    story.checks.that(sum(" poll " in row for row in rows) <= 3, "few of those that wait", lines)
+    for _ in range(TRIES):
+        story.record("server")
+        lines = story.look("slow", story.trace)
+        if not screen.has(lines, "OFF CPU"):
+            return print("left out: a server's slow answer (switches are not known here)")
+        polls = sum(" poll " in row for row in far_longer(lines))
+        is_first = re.search(r" (spin|look_up|serve)  ", far_longer(lines)[0])
+        if is_first and polls <= 3:
+            break
+    story.checks.that(is_first, "the slow answer", lines)
+    story.checks.that(polls <= 3, "few of those that wait", lines)
 
 
 def slower_than_before(story):
     other = story.folder / "new.ttape"
-    story.record("old")
-    story.record("new", trace=other)
-    lines = story.look("diff", story.trace, other)
-    story.sees(lines, r"\+.* (spin|parse)$", r"spin < parse < \w+")
+    patterns = (r"\+.* (spin|parse)$", r"spin < parse < \w+")
+    for _ in range(TRIES):
+        story.commands = 0
+        story.record("old")
+        story.record("new", trace=other)
+        lines = story.look("diff", story.trace, other)
+        if all(screen.has(lines, pattern) for pattern in patterns):
+            break
+    story.sees(lines, *patterns)
 
 
 def a_button(story):

@@ -19,7 +19,7 @@ from mini_partition import spent  # noqa: E402
 import mini_reader  # noqa: E402
 
 RUNS = setting.cut(10, 1)
-TRIES = 4  # of what is compared with clocks that a busy machine reads at other moments than we do
+TRIES = 8  # of what is compared with clocks that a busy machine reads at other moments than we do
 NAP_NS = 2000000
 SLACK_NS, SLACK_PART = 3000000, 0.2  # the kernel counts switching itself to one thread or the other
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}

@@ -22,9 +22,13 @@ def compile_example(work):
 def by_uftrace(work, program, size):
     """(kind, function, depth) of each event, and {function: calls} of the report."""
     place = Path(work, f"uftrace.{size}")
-    setting.call(["uftrace", "record", "--no-libcall", "--no-event", "-d", place, program, size])
-    dump = subprocess.run(["uftrace", "dump", "-d", place], check=True, capture_output=True,
-                          text=True, timeout=120)
+    for _ in range(10):  # on a busy machine it loses some, and says so
+        setting.call(["uftrace", "record", "--force", "--no-libcall", "--no-event", "-d", place,
+                      program, size])
+        dump = subprocess.run(["uftrace", "dump", "-d", place], check=True, capture_output=True,
+                              text=True, timeout=120)
+        if "lost" not in (dump.stdout + dump.stderr).lower():
+            break
     events = []
     for line in dump.stdout.splitlines():
         match = LINE.match(line)

@@ -45,7 +45,9 @@ def check_jumps(checks, work):
     check_row(checks, row, 3, "is_least", "jumps: report")
     checks.that(re.search(r">=\S+ [num]?s .* jumps$", text("report", trace), re.M), "jumps: text")
     check_row(checks, rows_of(trace).get("again", {}), 5, "is_least", "again: report")
-    checks.that(rows_of(trace)["again"]["total_ns"] < 5_000_000, "again: the rest is its caller's")
+    rows = rows_of(trace)  # five rests of 3 ms at least, however late it is waked
+    checks.that(rows["repeats"]["total_ns"] - rows["again"]["total_ns"] >= 15_000_000,
+                "again: the rest is its caller's", rows["repeats"], rows["again"])
     slow = answer("slow", "--json", trace, "jumps")
     checks.equal([call["end"] for call in slow.get("calls", [])], ["unseen"] * 3, "jumps: slow")
     checks.equal(text("tree", "--full", "--all", trace).count("jumps  [end not seen]"), 3,

@@ -1,6 +1,8 @@
-/* For debuggers: it says that it is there, and goes on until one says how many rounds are left.
+/* For debuggers: it says that it is there, and goes on until one says how many rounds are left; for
+ * so many as its argument says.
  * Functions of which lines begin at each byte of their first five, and of their last. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 volatile int rest = 30000, kept;
@@ -49,9 +51,11 @@ int rounds(int i)
     return n;
 }
 
-int main(void)
+int main(int count, char **words)
 {
     int all = 0;
+    if (count > 1)
+        rest = atoi(words[1]);
     printf("there\n");
     fflush(stdout);
     for (int i = 0; rest > 0; i++, rest--)
