@@ -343,6 +343,39 @@ def check_shadow_stack(checks, work):
     checks.equal(program.returncode, 0, "a shadow stack: the program's end")
 
 
+# Without optimization hooks take more.
+COMMON_BELOW, MOST_BELOW = 160, 1024
+
+
+def check_stack(checks, work):
+    """Most calls change as little of the stack below the red zone as was asked for, and none
+    much: also while blocks are changed, and while there are none."""
+    path = setting.build("p_attach_stack.c", flags=("-O1", "-mno-red-zone"), log=False, hooks=False)
+    program = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask():
+        program.stdin.write("\n")
+        program.stdin.flush()
+        return tuple(map(int, program.stdout.readline().split()))
+    checks.equal(ask(), (0, 0), "stack: of a program that nobody records")
+    attached = test_attach.recorder(program.pid, work / "stack.ttape", "-F", "^work$",
+                                    "--buffer", "64K", most="64G")
+    test_attach.until("a recording", lambda: ask()[1] > 0)
+    seen = [ask() for _ in range(3)]
+    attached.send_signal(signal.SIGSTOP)
+    test_attach.until("events that are dropped", lambda: ask()[0] > max(seen)[0])
+    seen.append((0, ask()[1]))
+    attached.send_signal(signal.SIGCONT)
+    attached.send_signal(signal.SIGINT)
+    said = attached.communicate(timeout=test_attach.GIVE_UP)[1]
+    checks.that("is as it was" in said, f"stack: {said}")
+    if not os.environ.get("TTAPE_SANITIZE"):
+        checks.that(max(common for common, _ in seen) <= COMMON_BELOW and
+                    max(most for _, most in seen) <= MOST_BELOW, f"stack: bytes below: {seen}")
+    checks.equal(ask(), (0, 0), "stack: afterwards")
+    program.communicate(timeout=test_attach.GIVE_UP)
+
+
 def has_calls(trace, name):
     """Each thread runs now and then."""
     rows = json.loads(setting.tracetape("report", "--json", trace).out)["rows"]
@@ -387,6 +420,7 @@ def main():
             setting.skip("this machine lacks rdfsbase")
         check_tries(checks, Path(folder))
         check_shadow_stack(checks, Path(folder))
+        check_stack(checks, Path(folder))
         check_all(checks, Path(folder))
     checks.verdict()
 
