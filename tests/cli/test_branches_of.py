@@ -69,8 +69,27 @@ __attribute__((noinline)) int choose(int which)
     say();
     return sink;
 }
+#ifdef __cplusplus
+__attribute__((noinline)) int caught(int which)
+{
+    sink = 20;
+    try {
+        if (which == 1)
+            throw which;
+        sink = 21;
+    } catch (int) {
+        sink = 22;
+    }
+    say();
+    return sink;
+}
+#endif
 int main(int count, char **words)
 {
+#ifdef __cplusplus
+    if (count == 3)
+        return caught(atoi(words[2])) == 0;
+#endif
     if (count == 4)
         path(atoi(words[1]), atoi(words[2]), atoi(words[3]));
     else
@@ -85,7 +104,7 @@ def build(work, name, compiler, *flags):
     source = os.path.join(work, "branches.c")
     with open(source, "w", encoding="utf-8") as file:
         file.write(PROGRAM)
-    kind = "trace-pc" if compiler == "gcc" else "trace-pc-guard"
+    kind = "trace-pc" if compiler in ("gcc", "g++") else "trace-pc-guard"
     subprocess.run([compiler, "-g", "-w", "-finstrument-functions", f"-fsanitize-coverage={kind}",
                     f"-I{SOURCE}/libtrace/include", *flags, "-o", target, source, f"-L{BUILD}",
                     "-Wl,--whole-archive", "-ltracetape-blocks", "-Wl,--no-whole-archive",
@@ -212,6 +231,22 @@ def check_impossible(program):
         problems.append(f"a product: {done}")
 
 
+def check_exception(work):
+    """A catch may come behind any block, but brings no loop: counts that none has are refused."""
+    program = build(work, "caught", "g++", "-O0", "-xc++")
+    for which in (0, 1):
+        value, _ = value_of(program, "counts", 0, which)
+        status, answer = decode(program, "_Z6caughti", "counts", value)
+        if status != 0 or answer["certainty"] != ("likely" if which else "certain"):
+            problems.append(f"an exception {which}: {status} {answer}")
+        counts, blocks = value.split("/")
+        at = counts.index("01")
+        many = f"{counts[:at]}04{counts[at + 2:]}/{int(blocks) + 3}"
+        status, answer = decode(program, "_Z6caughti", "counts", many)
+        if status != 1 or answer["certainty"] != "not found" or not answer["is_impossible"]:
+            problems.append(f"impossible beside an exception {which}: {status} {answer}")
+
+
 def check_words(program, work):
     for words, status, said in (
             (("--branches-of", "path", "1"), 2, "takes one --binary"),
@@ -252,6 +287,8 @@ def main():
         check("no build id", bare, front, "path", "affine", (1, 0, 2))
         check_answers(bare)
         check_impossible(bare)
+        if shutil.which("g++"):
+            check_exception(work)
         check_words(bare, work)
     for problem in problems[:20]:
         print(problem)

@@ -108,12 +108,86 @@ START_TEST(random_graphs)
 }
 END_TEST
 
+/* A graph in which what may come is written out: behind unsure blocks all, behind all what nothing
+ * leads to. */
+static void widen(const struct graph *graph, const bool *is_unsure, bool starts_unsure,
+                  struct graph *wide)
+{
+    memset(wide, 0, sizeof *wide);
+    wide->count = graph->count;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        bool is_start = starts_unsure || !is_reached(graph, i);
+        for (uint32_t k = 0; k < graph->start_count; k++)
+            is_start |= graph->starts[k] == i;
+        if (is_start)
+            wide->starts[wide->start_count++] = i;
+        wide->first[i + 1] = wide->first[i];
+        for (uint32_t to = 0; to < graph->count; to++) {
+            bool leads = is_unsure[i] || !is_reached(graph, to);
+            for (uint32_t k = graph->first[i]; k < graph->first[i + 1]; k++)
+                leads |= graph->next[k] == to;
+            if (leads)
+                wide->next[wide->first[i + 1]++] = to;
+        }
+    }
+    wide->has[0] = true;
+    for (uint32_t i = 0; i < wide->start_count; i++)
+        walk(wide, wide->starts[i], 0);
+}
+
+START_TEST(random_graphs_with_unknown_ways)
+{
+    uint32_t state = (uint32_t)_i * 7919u + 1;
+    static struct graph graph, wide;
+    make(&graph, &state);
+    for (uint32_t i = 0; i < graph.start_count; i++)
+        walk(&graph, graph.starts[i], 0);
+    bool is_unsure[BLOCKS_MOST], starts_unsure = next_random(&state) % 4 == 0;
+    for (uint32_t i = 0; i < BLOCKS_MOST; i++)
+        is_unsure[i] = next_random(&state) % 4 == 0;
+    widen(&graph, is_unsure, starts_unsure, &wide);
+    const struct tool_branch_graph asked = {TTAPE_BRANCH_COUNTS, NULL,       graph.count,
+                                            graph.first,         graph.next, graph.starts,
+                                            graph.start_count};
+    for (uint32_t counts = 0; counts < 1u << (2 * graph.count); counts++) {
+        uint32_t times[BLOCKS_MOST];
+        for (uint32_t i = 0; i < graph.count; i++)
+            times[i] = counts >> (2 * i) & 3;
+        ck_assert_int_eq(tool_branch_counts_fit_widely(&asked, is_unsure, starts_unsure, times),
+                         wide.has[counts] ? TOOL_BRANCH_MAY_FIT : TOOL_BRANCH_FITS_NEVER);
+    }
+}
+END_TEST
+
+/* Three thousand blocks in a row, with a jump through a register behind the first one. */
+START_TEST(large_function)
+{
+    enum { COUNT = 3000 };
+    static uint32_t first[COUNT + 1], next[COUNT], times[COUNT];
+    static bool is_unsure[COUNT] = {true};
+    const uint32_t start = 0;
+    for (uint32_t i = 0; i < COUNT - 1; i++)
+        first[i + 1] = i + 1, next[i] = i + 1;
+    first[COUNT] = COUNT - 1;
+    const struct tool_branch_graph graph = {
+        TTAPE_BRANCH_COUNTS, NULL, COUNT, first, next, &start, 1};
+    times[0] = times[2000] = 1;
+    ck_assert_int_eq(tool_branch_counts_fit_widely(&graph, is_unsure, false, times),
+                     TOOL_BRANCH_MAY_FIT);
+    times[2000] = 2;
+    ck_assert_int_eq(tool_branch_counts_fit_widely(&graph, is_unsure, false, times),
+                     TOOL_BRANCH_FITS_NEVER);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("branch counts");
     TCase *test_case = tcase_create("counts");
     tcase_add_test(test_case, worked_example);
     tcase_add_loop_test(test_case, random_graphs, 0, 60);
+    tcase_add_loop_test(test_case, random_graphs_with_unknown_ways, 0, 60);
+    tcase_add_test(test_case, large_function);
     suite_add_tcase(suite, test_case);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

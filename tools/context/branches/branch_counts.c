@@ -63,25 +63,31 @@ static void follow_branches(struct pairing *p, uint32_t from, const uint32_t *ne
     }
 }
 
+/* What is led to from the beginning; work: as many as blocks. */
+static void mark_reached(const struct tool_branch_graph *graph, bool *seen, uint32_t *work)
+{
+    uint32_t work_count = 0;
+    memset(seen, 0, graph->count);
+    for (uint32_t i = 0; i < graph->start_count; i++)
+        if (!seen[graph->starts[i]]) {
+            seen[graph->starts[i]] = true;
+            work[work_count++] = graph->starts[i];
+        }
+    while (work_count != 0) {
+        uint32_t block = work[--work_count];
+        for (uint32_t k = graph->first[block]; k < graph->first[block + 1]; k++)
+            if (!seen[graph->next[k]]) {
+                seen[graph->next[k]] = true;
+                work[work_count++] = graph->next[k];
+            }
+    }
+}
+
 /* A block that nothing leads to is an exception's: its ways are not known. */
 static bool has_unknown_ways(struct pairing *p)
 {
     const struct tool_branch_graph *graph = p->graph;
-    uint32_t work_count = 0;
-    memset(p->seen, 0, graph->count);
-    for (uint32_t i = 0; i < graph->start_count; i++)
-        if (!p->seen[graph->starts[i]]) {
-            p->seen[graph->starts[i]] = true;
-            p->work[work_count++] = graph->starts[i];
-        }
-    while (work_count != 0) {
-        uint32_t block = p->work[--work_count];
-        for (uint32_t k = graph->first[block]; k < graph->first[block + 1]; k++)
-            if (!p->seen[graph->next[k]]) {
-                p->seen[graph->next[k]] = true;
-                p->work[work_count++] = graph->next[k];
-            }
-    }
+    mark_reached(graph, p->seen, p->work);
     for (uint32_t i = 0; i < graph->count; i++)
         if (p->times[i] != 0 && p->times[i] != TOOL_BRANCH_FREE && !p->seen[i])
             return true;
@@ -267,4 +273,72 @@ enum tool_branch_fit tool_branch_counts_fit(const struct tool_branch_graph *grap
     free(p.demand);
     free(p.from);
     return fit;
+}
+
+/* -- not all ways are known -- */
+
+/* A graph with two blocks more, which are not counted: behind `any` comes any block, behind `pads`
+ * those that nothing leads to. So it has a few edges more for each block, and not all of them. */
+struct wide {
+    const struct tool_branch_graph *from;
+    uint32_t *first, *next, *starts, *times;
+    bool *is_reached;
+    uint32_t used; /* of next */
+};
+
+static void link_blocks(struct wide *w, const bool *is_unsure)
+{
+    const struct tool_branch_graph *from = w->from;
+    uint32_t any = from->count, pads = any + 1;
+    for (uint32_t i = 0; i < any; i++) {
+        uint32_t own = from->first[i + 1] - from->first[i];
+        w->first[i] = w->used;
+        memcpy(w->next + w->used, from->next + from->first[i], own * sizeof *w->next);
+        w->used += own;
+        w->next[w->used++] = pads;
+        if (is_unsure[i])
+            w->next[w->used++] = any;
+    }
+    w->first[any] = w->used;
+    for (uint32_t i = 0; i < any; i++)
+        w->next[w->used++] = i;
+    w->first[pads] = w->used;
+    for (uint32_t i = 0; i < any; i++)
+        if (!w->is_reached[i])
+            w->next[w->used++] = i;
+    w->first[pads + 1] = w->used;
+}
+
+enum tool_branch_fit tool_branch_counts_fit_widely(const struct tool_branch_graph *graph,
+                                                   const bool *is_unsure, bool starts_unsure,
+                                                   const uint32_t *times)
+{
+    size_t rooms = (size_t)graph->count + 3;
+    struct wide w = {.from = graph,
+                     .first = tool_allocate(rooms, sizeof *w.first),
+                     .next = tool_allocate(4 * rooms + graph->first[graph->count], sizeof *w.next),
+                     .starts = tool_allocate(graph->start_count + 2ull, sizeof *w.starts),
+                     .times = tool_allocate(rooms, sizeof *w.times),
+                     .is_reached = tool_allocate(rooms, sizeof *w.is_reached)};
+    struct tool_branch_graph wide = *graph;
+    mark_reached(graph, w.is_reached, w.times);
+    link_blocks(&w, is_unsure);
+    for (uint32_t i = 0; i < graph->start_count; i++)
+        w.starts[i] = graph->starts[i];
+    w.starts[wide.start_count++] = graph->count + 1;
+    if (starts_unsure)
+        w.starts[wide.start_count++] = graph->count;
+    for (uint32_t i = 0; i < graph->count + 2; i++)
+        w.times[i] = i < graph->count ? times[i] : TOOL_BRANCH_FREE;
+    wide.count = graph->count + 2;
+    wide.first = w.first;
+    wide.next = w.next;
+    wide.starts = w.starts;
+    bool is_never = tool_branch_counts_fit(&wide, w.times) == TOOL_BRANCH_FITS_NEVER;
+    free(w.first);
+    free(w.next);
+    free(w.starts);
+    free(w.times);
+    free(w.is_reached);
+    return is_never ? TOOL_BRANCH_FITS_NEVER : TOOL_BRANCH_MAY_FIT;
 }

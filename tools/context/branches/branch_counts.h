@@ -16,4 +16,11 @@ enum tool_branch_fit {
 enum tool_branch_fit tool_branch_counts_fit(const struct tool_branch_graph *graph,
                                             const uint32_t *times);
 
+/* The same where not all ways are known: behind blocks that are unsure (and at the start) any may
+ * come, as behind a jump through a register; and those that nothing leads to, an exception's, may
+ * come behind any. Never TOOL_BRANCH_FITS. */
+enum tool_branch_fit tool_branch_counts_fit_widely(const struct tool_branch_graph *graph,
+                                                   const bool *is_unsure, bool starts_unsure,
+                                                   const uint32_t *times);
+
 #endif

@@ -14,9 +14,8 @@
 #define BLOCKS_MOST  4096u
 #define STATES_MOST  ((size_t)1 << 20)
 #define STEPS_MOST   (UINT64_C(1) << 24)
-#define LONG_WAY     200u  /* blocks; of a longer one it is shown how often each ran */
-#define PRIMES_TIMES 64u   /* more do not fit into 64 bits */
-#define WIDE_MOST    1024u /* blocks of a function of which any may come behind some */
+#define LONG_WAY     200u /* blocks; of a longer one it is shown how often each ran */
+#define PRIMES_TIMES 64u  /* more do not fit into 64 bits */
 
 /* -- what is asked -- */
 
@@ -114,39 +113,6 @@ static uint32_t divide(uint64_t *value, uint32_t number)
     return times;
 }
 
-/* Whatever a jump through a register may do: behind such blocks any block may come. */
-static enum tool_branch_fit fit_widely(const struct tool_branch_function *function,
-                                       const uint32_t *times)
-{
-    const struct tool_branch_graph *graph = &function->graph;
-    uint32_t count = graph->count, used = 0;
-    if (count > WIDE_MOST)
-        return TOOL_BRANCH_MAY_FIT;
-    uint32_t *first = tool_allocate((size_t)count + 1, sizeof *first);
-    uint32_t *next =
-        tool_allocate((size_t)count * (count + 1) + graph->first[count] + 1, sizeof *next);
-    uint32_t *all = next; /* of the first `count` */
-    for (; used < count; used++)
-        all[used] = used;
-    for (uint32_t i = 0; i < count; i++) {
-        bool is_unsure = function->blocks[i].is_unsure;
-        uint32_t own = graph->first[i + 1] - graph->first[i], more = is_unsure ? count : own;
-        first[i] = used;
-        memcpy(next + used, is_unsure ? all : graph->next + graph->first[i], more * sizeof *next);
-        used += more;
-    }
-    first[count] = used;
-    struct tool_branch_graph wide = *graph;
-    wide.first = first;
-    wide.next = next;
-    wide.starts = function->starts_unsure ? all : graph->starts;
-    wide.start_count = function->starts_unsure ? count : graph->start_count;
-    bool is_never = tool_branch_counts_fit(&wide, times) == TOOL_BRANCH_FITS_NEVER;
-    free(first);
-    free(next);
-    return is_never ? TOOL_BRANCH_FITS_NEVER : TOOL_BRANCH_MAY_FIT;
-}
-
 /* Blocks without a number, and counters that stand still, may be anything. */
 static enum tool_branch_fit fit_counts(const struct answer *answer,
                                        ttape_branch_operation operation)
@@ -163,8 +129,14 @@ static enum tool_branch_fit fit_counts(const struct answer *answer,
         times[i] = is_free ? TOOL_BRANCH_FREE : answer->times[i];
     }
     enum tool_branch_fit fit = tool_branch_counts_fit(&function->graph, times);
-    if (fit == TOOL_BRANCH_FITS_NEVER && function->has_unsure)
-        fit = fit_widely(function, times);
+    if (fit != TOOL_BRANCH_FITS) {
+        bool *is_unsure = tool_allocate((size_t)function->graph.count + 1, sizeof *is_unsure);
+        for (uint32_t i = 0; i < function->graph.count; i++)
+            is_unsure[i] = function->blocks[i].is_unsure;
+        fit = tool_branch_counts_fit_widely(&function->graph, is_unsure, function->starts_unsure,
+                                            times);
+        free(is_unsure);
+    }
     free(times);
     return fit;
 }
