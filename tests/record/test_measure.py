@@ -2,6 +2,7 @@
 """`--measure`: what system calls cost of a counter of their thread, in the place of time. Counters
 of software are there on any machine that lets us count; of others it is said where they are not."""
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -179,6 +180,9 @@ def check_refused(checks, program, trace):
             (["--measure", "cycles", "--engine", "in-process"], 2, b"needs --engine ptrace")):
         done = setting.tracetape("record", "-f", "-o", trace, *options, "--", program)
         checks.equal((done.status, said in done.err), (status, True), f"{options}: {done.err}")
+    done = setting.tracetape("attach", "--measure", "cpu-time=work", str(os.getpid()))
+    checks.equal((done.status, b"attach reads no counters" in done.err, done.err.count(b"\n")),
+                 (4, True, 1), done.err)
     done = measure(program, "instructions")
     if done.status != 3:  # a machine without them
         checks.equal((done.status, b"does not count 'instructions'" in done.err,

@@ -34,7 +34,7 @@ struct tool_record_session {
     uint32_t partition_events, depth, jobs, threshold;
     int32_t level, then_level; /* then_level -1: none */
     bool force, blocking, dropping, live, off, files, no_children, no_symbols, no_lines, cull_hot,
-        no_switches, no_blocks, no_patch, quiet, plan, json, kernel, call_numbers;
+        no_switches, no_blocks, no_patch, quiet, plan, json, kernel, measures, call_numbers;
     struct tool_record_rules rules;
     struct tool_record_calls calls;
     struct tool_record_patch patch;

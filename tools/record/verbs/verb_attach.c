@@ -22,6 +22,21 @@ static bool parse_function(const char *text, void *into)
            tool_parse_record_patch(text, &session->patch);
 }
 
+/* Whatever counter it is: decision 0132. */
+static bool parse_measure(const char *text, void *into)
+{
+    (void)text;
+    *(bool *)into = true;
+    return true;
+}
+
+static int refuse_measure(void)
+{
+    return tool_fail("attach reads no counters: for each a system call is made, which could end a "
+                     "program that forbids itself calls; record --measure has them from the "
+                     "program's start, and perf stat -p of all functions together");
+}
+
 static const struct tool_option table[] = {
     TOOL_GROUP("How long, and what"),
     {"duration", 0, "TIME", "let go after so long; else at Ctrl-C, or when the process ends",
@@ -49,6 +64,8 @@ static const struct tool_option table[] = {
      TOOL_AT(patch.values)},
     {"call-sites", 0, "[=REGEX]", "with where each call was made, of all functions or of these",
      tool_parse_call_sites, TOOL_AT(patch.values)},
+    {"measure", 0, "COUNTER=REGEX", "says why no counters are read, and what to do", parse_measure,
+     TOOL_AT(measures)},
     {"source", 0, "REGEX", "only functions whose source file matches", tool_parse_pattern,
      TOOL_AT(rules.source)},
     {"no-source", 0, "REGEX", "none whose source file matches", tool_parse_pattern,
@@ -146,7 +163,9 @@ int tool_verb_attach(int argc, char **argv)
     if (tool_options_parse(&command, argc, argv, &session, &count, &status) == TOOL_PARSED_GO) {
         bool is_named = session.output != NULL;
         session.output = filled = is_named ? tool_record_fill_pattern(session.output) : NULL;
-        status = is_named && filled == NULL ? TOOL_USAGE : attach_process(&session, argv[0]);
+        status = session.measures             ? refuse_measure()
+                 : is_named && filled == NULL ? TOOL_USAGE
+                                              : attach_process(&session, argv[0]);
     }
     free(filled);
     return tool_record_session_close(&session, status);
