@@ -1,14 +1,39 @@
 /* Trees as hashes of what a walk through them sees. */
 #include "fuzz_tree.h"
 
-#define NODES_MOST 300u
-#define DEPTH_MOST 40u
+#define NODES_MOST  300u
+#define DEPTH_MOST  40u
+#define LEVELS_MOST 5u
+#define LEVELS_ROOM 16u
 
 struct walking {
     ttape_tree *tree;
     uint32_t mode, left;
     uint64_t hash;
 };
+
+/* The same nodes, several levels at once. */
+static void walk_levels(struct walking *w, const ttape_node_id *id)
+{
+    ttape_tree_walk *below;
+    ttape_node nodes[LEVELS_ROOM];
+    uint32_t depths[LEVELS_ROOM];
+    size_t count;
+    if (ttape_tree_walk_open(&below, w->tree, id, w->mode, NULL) != TTAPE_OK)
+        return;
+    for (uint32_t round = 0; round < 8; round++) {
+        ttape_status status = ttape_tree_walk_next_nodes(below, LEVELS_MOST, nodes, depths,
+                                                         LEVELS_ROOM, &count, NULL);
+        if (status == TTAPE_END)
+            break;
+        for (size_t i = 0; status == TTAPE_OK && i < count; i++) {
+            FUZZ_REQUIRE(depths[i] >= 1 && depths[i] <= LEVELS_MOST);
+            w->hash = fuzz_hash(w->hash, &nodes[i].id, sizeof nodes[i].id);
+            w->hash = fuzz_hash(w->hash, &nodes[i].time_ns, sizeof nodes[i].time_ns);
+        }
+    }
+    ttape_tree_walk_close(below);
+}
 
 static void walk(struct walking *w, const ttape_node_id *id, uint32_t depth)
 {
@@ -28,6 +53,8 @@ static void walk(struct walking *w, const ttape_node_id *id, uint32_t depth)
         FUZZ_REQUIRE(node.id.kind != TTAPE_NODE_TRACE);
         w->hash = fuzz_hash(w->hash, &node.id, sizeof node.id);
         w->hash = fuzz_hash(w->hash, &node.time_ns, sizeof node.time_ns);
+        if (node.id.kind != TTAPE_NODE_FRAME || w->left % 16 == 0)
+            walk_levels(w, &node.id);
         walk(w, &node.id, depth - 1);
     }
     ttape_tree_walk_close(children);

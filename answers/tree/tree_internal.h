@@ -3,7 +3,9 @@
  *   light sections, summary -> tree_ends.c  -> outline of a partition (tree_outlines.c, a cache)
  *   outlines             -> tree_span.c  -> spanning frames, parts        nothing is decoded
  *   events              -> tree_scan.c  -> local frames, exact ends      tree_local.c
+ *                       -> tree_edges.c -> what scans tell, for all frames of the edges at once
  *                       -> tree_walk.c  -> children in order
+ *                       -> tree_below.c -> local frames at all levels at once
  *
  * An *outline* is what the tree keeps of a partition. A stream's segments are numbered by
  * *ordinal*. Frames do not cross a hole between two segments. A frame is found by (stack,
@@ -119,6 +121,8 @@ struct ttape_tree {
     ttape_tree_walk *walks;
     uint64_t work;                     /* events that were looked at, each time counted */
     struct ttp_stack_memo *stack_memo; /* tree_scan.c: of the segment that was asked for last */
+    struct ttp_edge_memo *edges;       /* tree_edges.c: of segments that were asked for */
+    struct ttp_openings *openings;     /* tree_openings.c: of the edge that was asked for last */
     struct ttp_scan_memo *memo;        /* tree_scan.c: NULL until there is something to remember */
     /* Who goes down a tree asks for events one behind the other: from the one before it is nearer
      * than from a checkpoint. partition: number + 1, 0: none yet. */

@@ -1,7 +1,7 @@
 /* A scan gives the share of a node: from its enter to the segment's end, a whole segment, from a
  * segment's start to its end. Their sum is the node. */
 #include "answers/tree/tree_local.h"
-
+#include "answers/tree/tree_edges.h"
 #include "format/base/fail.h"
 #include "reader/cache/cache.h"
 #include "reader/cache/prefetch.h"
@@ -185,38 +185,65 @@ struct filling {
     uint64_t event_count, call_count;
 };
 
-static void add_scan(struct filling *f, const struct ttp_scan *scan)
+static void add_scan(struct filling *f, const struct ttp_scan_frame *scanned)
 {
-    ttp_add_ns(&f->self_ns, scan->node.self_ns);
-    ttp_add_ns(&f->away_ns, scan->node.away_ns);
-    f->event_count += scan->node.event_count;
-    f->call_count += scan->node.call_count;
+    ttp_add_ns(&f->self_ns, scanned->self_ns);
+    ttp_add_ns(&f->away_ns, scanned->away_ns);
+    f->event_count += scanned->event_count;
+    f->call_count += scanned->call_count;
 }
 
-static ttape_status fill_head(struct ttape_tree *tree, const struct ttp_span *s, struct filling *f,
-                              ttape_error *err)
+/* Where all is asked for, all frames of a segment's edges are scanned at once. */
+static bool find_edge(struct ttape_tree *tree, const struct ttp_span *s, uint32_t ordinal,
+                      enum ttp_edge_of edge, bool is_full, struct ttp_scan_frame *out)
+{
+    uint32_t partition = ttp_tree_entry(tree, s->stream, ordinal)->partition;
+    uint32_t segment = ttp_tree_segment_number(tree, s->stream, ordinal);
+    return is_full && s->stack == 0 &&
+           ttp_tree_edges_find(tree, partition, segment, edge, s->level, out);
+}
+
+static ttape_status fill_head(struct ttape_tree *tree, const struct ttp_span *s, bool is_full,
+                              struct filling *f, ttape_error *err)
 {
     struct ttp_scan scan;
     if (s->from_start)
         return TTAPE_OK;
-    TTP_TRY(ttp_tree_scan_head(tree, s, &scan, err));
-    TTP_TRY(ttp_scan_rest(&scan, tree, err));
+    if (!find_edge(tree, s, s->first, TTP_EDGE_END, is_full, &scan.node)) {
+        TTP_TRY(ttp_tree_scan_head(tree, s, &scan, err));
+        TTP_TRY(ttp_scan_rest(&scan, tree, err));
+    }
     f->event_count++; /* its enter */
-    add_scan(f, &scan);
+    add_scan(f, &scan.node);
+    return TTAPE_OK;
+}
+
+/* *there is false where the frame is not open at the segment's start. */
+static ttape_status scan_whole(struct ttape_tree *tree, const struct ttp_span *s, uint32_t ordinal,
+                               bool is_full, struct ttp_scan_frame *out, bool *there,
+                               ttape_error *err)
+{
+    struct ttp_scan scan;
+    *there = find_edge(tree, s, ordinal, TTP_EDGE_START, is_full, out);
+    if (*there)
+        return TTAPE_OK;
+    TTP_TRY(ttp_tree_scan_segment(tree, s->stream, ordinal, s->stack, s->level, &scan, there, err));
+    if (!*there)
+        return TTAPE_OK;
+    TTP_TRY(ttp_scan_rest(&scan, tree, err));
+    *out = scan.node;
     return TTAPE_OK;
 }
 
 static ttape_status fill_segment_of(struct ttape_tree *tree, const struct ttp_span *s,
-                                    uint32_t ordinal, struct filling *f, ttape_error *err)
+                                    uint32_t ordinal, bool is_full, struct filling *f,
+                                    ttape_error *err)
 {
-    struct ttp_scan scan;
+    struct ttp_scan_frame whole;
     bool there;
-    TTP_TRY(
-        ttp_tree_scan_segment(tree, s->stream, ordinal, s->stack, s->level, &scan, &there, err));
-    if (!there)
-        return TTAPE_OK;
-    TTP_TRY(ttp_scan_rest(&scan, tree, err));
-    add_scan(f, &scan);
+    TTP_TRY(scan_whole(tree, s, ordinal, is_full, &whole, &there, err));
+    if (there)
+        add_scan(f, &whole);
     return TTAPE_OK;
 }
 
@@ -226,24 +253,22 @@ static bool ends_in_last(const struct ttp_span *s)
 }
 
 /* The segment in which the frame ends: afterwards nothing about that is hidden. */
-static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struct filling *f,
-                              ttape_error *err)
+static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, bool is_full,
+                              struct filling *f, ttape_error *err)
 {
-    struct ttp_scan scan;
+    struct ttp_scan_frame whole;
     bool there;
     if (!ends_in_last(s))
         return TTAPE_OK;
-    TTP_TRY(
-        ttp_tree_scan_segment(tree, s->stream, s->last, s->stack, s->level, &scan, &there, err));
+    TTP_TRY(scan_whole(tree, s, s->last, is_full, &whole, &there, err));
     if (!there)
         return TTAPE_OK;
-    TTP_TRY(ttp_scan_rest(&scan, tree, err));
-    add_scan(f, &scan);
-    s->node.end = ttp_scan_end_of(&scan.node);
-    s->node.end_ns = s->node.end_most_ns = scan.node.end_ns;
+    add_scan(f, &whole);
+    s->node.end = ttp_scan_end_of(&whole);
+    s->node.end_ns = s->node.end_most_ns = whole.end_ns;
     s->node.time_ns = ttp_between(s->node.start_ns, s->node.end_ns);
     s->node.self_ns = s->self_before_ns;
-    ttp_add_ns(&s->node.self_ns, scan.node.self_ns);
+    ttp_add_ns(&s->node.self_ns, whole.self_ns);
     s->node.self_exact = true;
     return TTAPE_OK;
 }
@@ -267,18 +292,19 @@ ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, tta
     if (mode == TTAPE_TREE_PRUNED)
         return TTAPE_OK;
     prefetch(tree, s);
-    TTP_TRY(fill_head(tree, s, &f, err));
-    TTP_TRY(fill_tail(tree, s, &f, err));
+    bool is_full = mode == TTAPE_TREE_FULL;
+    TTP_TRY(fill_head(tree, s, is_full, &f, err));
+    TTP_TRY(fill_tail(tree, s, is_full, &f, err));
     s->node.pruned.time_ns = s->between_ns;
     s->node.rest_ns = f.away_ns;
     ttp_add_ns(&s->node.rest_ns, s->middle_ns);
     bool whole = s->stay_count == 0; /* it begins and ends in neighbouring partitions */
-    if (mode != TTAPE_TREE_FULL && !whole)
+    if (!is_full && !whole)
         return TTAPE_OK;
     uint32_t first = s->from_start ? s->first : s->first + 1;
     uint32_t end = ends_in_last(s) ? s->last : s->last + 1;
     for (uint32_t i = first; i < end; i++)
-        TTP_TRY(fill_segment_of(tree, s, i, &f, err));
+        TTP_TRY(fill_segment_of(tree, s, i, is_full, &f, err));
     s->node.rest_ns = f.away_ns;
     s->node.pruned = (ttape_pruned){.calls_exact = true};
     s->node.counts_exact = true;
@@ -297,8 +323,8 @@ static ttape_status fill_stream_segment(struct ttape_tree *tree, uint32_t stream
     bool is_done;
     scan = (struct ttp_scan){0};
     TTP_TRY(ttp_scan_stacks(tree, partition, segment, &is_done, &scan.node, err));
-    if (is_done) {
-        add_scan(f, &scan);
+    if (is_done || ttp_tree_edges_find(tree, partition, segment, TTP_EDGE_ROOT, 0, &scan.node)) {
+        add_scan(f, &scan.node);
         return TTAPE_OK;
     }
     for (uint32_t stack, from = 0;; from = stack + 1) {
@@ -311,7 +337,7 @@ static ttape_status fill_stream_segment(struct ttape_tree *tree, uint32_t stream
             continue;
         TTP_TRY(ttp_scan_rest(&scan, tree, err));
         scan.node.away_ns = 0; /* of several stacks, each is away while others are not */
-        add_scan(f, &scan);
+        add_scan(f, &scan.node);
     }
 }
 

@@ -1,6 +1,6 @@
 /* The loop works off a block of times at a time, so that nothing is decoded that is not looked at.
  * Events on other stacks only pass time. */
-#include "answers/tree/tree_scan.h"
+#include "answers/tree/tree_edges.h"
 
 #include <string.h>
 
@@ -11,7 +11,6 @@
 
 #define LONG_STEP_EVENTS 16384u /* worth remembering */
 #define STEPS_KEPT       8u
-#define OPENINGS_KEPT    4u
 
 static ttape_status reach(struct ttape_tree *tree, uint32_t partition, uint32_t first, uint32_t end,
                           bool timed, const struct ttp_loaded **out, ttape_error *err)
@@ -77,14 +76,9 @@ struct step {
     ttape_status status;
 };
 
-struct opening {
-    uint32_t partition, segment, stack, level, event;
-};
-
 struct ttp_scan_memo {
     struct step steps[STEPS_KEPT];
-    struct opening openings[OPENINGS_KEPT];
-    uint32_t step_count, opening_count; /* ever; the latest are kept */
+    uint32_t step_count;  /* ever; the latest are kept */
     uint64_t step_events; /* a bit for each event, modulo 64, that a step began with */
 };
 
@@ -122,27 +116,6 @@ static void remember_step(struct ttape_tree *tree, const struct ttp_scan *before
         return;
     m->steps[m->step_count++ % STEPS_KEPT] = (struct step){*before, *after, status};
     m->step_events |= 1ull << (before->event & 63);
-}
-
-static bool recall_opening(const struct ttape_tree *tree, struct opening *opening)
-{
-    const struct ttp_scan_memo *m = tree->memo;
-    for (uint32_t i = 0; m != NULL && i < m->opening_count && i < OPENINGS_KEPT; i++) {
-        const struct opening *known = &m->openings[i];
-        if (known->partition != opening->partition || known->segment != opening->segment ||
-            known->stack != opening->stack || known->level != opening->level)
-            continue;
-        opening->event = known->event;
-        return true;
-    }
-    return false;
-}
-
-static void remember_opening(struct ttape_tree *tree, const struct opening *opening)
-{
-    struct ttp_scan_memo *m = memo_of(tree);
-    if (m != NULL)
-        m->openings[m->opening_count++ % OPENINGS_KEPT] = *opening;
 }
 
 /* ---- the loop ---- */
@@ -493,6 +466,8 @@ void ttp_scan_forget(struct ttape_tree *tree)
     ttp_memory_give(&tree->memory, tree->memo, 1, sizeof *tree->memo);
     tree->memo = NULL;
     drop_stacks(tree);
+    ttp_openings_forget(tree);
+    ttp_tree_edges_forget(tree);
 }
 
 ttape_status ttp_scan_stacks(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
@@ -543,48 +518,4 @@ uint32_t ttp_scan_back(struct ttp_scan_back *b, const struct ttp_loaded *p)
             return event;
     }
     return TTAPE_NONE;
-}
-
-static uint32_t end_height(const struct ttp_loaded *p, const struct ttp_segment *g, uint32_t stack)
-{
-    uint32_t height = 0;
-    for (uint32_t i = 0; i < g->end.frame_count; i++) {
-        const struct ttp_frame *f = i < g->kept
-                                        ? &p->segments.start_frames[g->start.frame_start + i]
-                                        : &p->segments.end_frames[g->end.frame_start + i - g->kept];
-        height += f->stack == stack;
-    }
-    return height;
-}
-
-ttape_status ttp_scan_enter_of(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
-                               uint32_t stack, uint32_t level, uint32_t *event, ttape_error *err)
-{
-    const struct ttp_loaded *p;
-    TTP_TRY(reach(tree, partition, 0, 0, false, &p, err));
-    TTP_TRY(reach(tree, partition, 0, p->segment_start[segment + 1], false, &p, err));
-    const struct ttp_segment *g = &p->segments.segments[segment];
-    struct opening opening = {
-        .partition = partition, .segment = segment, .stack = stack, .level = level};
-    if (recall_opening(tree, &opening)) {
-        *event = opening.event;
-        return TTAPE_OK;
-    }
-    struct ttp_scan_back back = {.segment = segment,
-                                 .event = p->segment_start[segment + 1],
-                                 .stack = stack,
-                                 .current = g->end.stack};
-    *event = TTAPE_NONE;
-    for (uint32_t height = end_height(p, g, stack); height > level; height--) {
-        *event = ttp_scan_back(&back, p);
-        if (*event == TTAPE_NONE)
-            break;
-    }
-    tree->work += p->segment_start[segment + 1] - back.event;
-    if (*event == TTAPE_NONE)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "F-EDG-05", p->payload_offset,
-                        "edge of a partition has a frame that its events do not open");
-    opening.event = *event;
-    remember_opening(tree, &opening);
-    return TTAPE_OK;
 }

@@ -79,6 +79,8 @@ uint32_t ttp_scan_back(struct ttp_scan_back *back, const struct ttp_loaded *p);
 ttape_status ttp_scan_enter_of(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
                                uint32_t stack, uint32_t level, uint32_t *event, ttape_error *err);
 
+void ttp_openings_forget(struct ttape_tree *tree);
+
 /* One frame, from the event that enters it on, as far as it goes in the segment. */
 ttape_status ttp_scan_one(struct ttape_tree *tree, uint32_t partition, uint32_t segment,
                           uint32_t event, struct ttp_scan_frame *out, uint32_t *stack,

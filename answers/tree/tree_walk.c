@@ -7,8 +7,11 @@
  *   added   the spanning child that comes in the segment and stays */
 #include <string.h>
 
+#include "answers/tree/tree_below.h"
+#include "answers/tree/tree_edges.h"
 #include "answers/tree/tree_local.h"
 #include "format/base/fail.h"
+#include "reader/base/choice.h"
 
 enum phase { HEAD, START, LOCAL, ADDED, NEXT };
 
@@ -27,15 +30,52 @@ struct ttape_tree_walk {
     bool scanning;
     uint32_t next_stack; /* of the segment: none below it is left */
     uint32_t child_level;
+    struct ttp_tree_room *room; /* during a call that asks for all levels */
+    struct ttp_below below;
 };
 
 static bool is_stream(const ttape_tree_walk *w) { return w->kind == TTAPE_NODE_STREAM; }
 
 /* ---- scanned children ---- */
 
+/* Where the children that are local end: another one is open from there on to the segment's end. */
+static ttape_status find_last_local(ttape_tree_walk *w, uint32_t *end, ttape_error *err)
+{
+    const struct ttp_outline *o;
+    const struct ttp_tree_segment *g;
+    const struct ttp_scan *s = &w->scan;
+    *end = s->end;
+    TTP_TRY(ttp_tree_bare_outline(w->tree, w->stream, w->ordinal, &o, &g, err));
+    if (g == NULL || ttp_tree_end_at(o, g, s->stack, w->child_level) == TTAPE_NONE)
+        return TTAPE_OK;
+    if (w->child_level < ttp_tree_stay_height(o, g, s->stack)) {
+        *end = s->event;
+        return TTAPE_OK;
+    }
+    return ttp_scan_enter_of(w->tree, s->partition, s->segment, s->stack, w->child_level, end, err);
+}
+
+/* The next ones at all levels, to the room. */
+static ttape_status next_below(ttape_tree_walk *w, ttape_error *err)
+{
+    if (!w->below.is_on) {
+        uint32_t end;
+        if (w->mode == TTAPE_TREE_FULL)
+            (void)ttp_tree_edges_bare(w->tree, &w->scan);
+        TTP_TRY(find_last_local(w, &end, err));
+        TTP_TRY(ttp_below_begin(&w->below, w->tree, &w->scan, end, w->stream, w->child_level, err));
+    }
+    return ttp_below_next(&w->below, w->tree, w->room, err);
+}
+
 /* The next child that began and ended in the segment. */
 static ttape_status next_scanned(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
+    if (w->room != NULL && w->room->depth_most > 1) {
+        ttape_status status = next_below(w, err);
+        w->scanning = w->below.is_on = status == TTAPE_OK;
+        return status;
+    }
     for (;;) {
         ttape_status status = ttp_scan_next(&w->scan, w->tree, err);
         if (status != TTAPE_OK) {
@@ -320,6 +360,27 @@ ttape_status ttape_tree_walk_next(ttape_tree_walk *w, ttape_node *out, ttape_err
     return status;
 }
 
+ttape_status ttape_tree_walk_next_nodes(ttape_tree_walk *w, uint32_t depth_most, ttape_node *nodes,
+                                        uint32_t *depths, size_t capacity, size_t *count,
+                                        ttape_error *err)
+{
+    struct ttp_tree_room room = {nodes, depths, capacity, 0, depth_most};
+    *count = 0;
+    if (capacity == 0 || depth_most == 0)
+        return ttp_refuse(err, "no room for nodes");
+    TTP_TRY(ttp_lease_begin(&w->tree->lease, err));
+    w->room = &room;
+    ttape_status status = walk_next_leased(w, nodes, err);
+    w->room = NULL;
+    ttp_lease_end(&w->tree->lease);
+    if (status != TTAPE_OK)
+        return status;
+    if (room.count == 0)
+        depths[room.count++] = 1;
+    *count = room.count;
+    return TTAPE_OK;
+}
+
 /* ---- opening ---- */
 
 static ttape_status open_frame(ttape_tree_walk *w, const ttape_node_id *id, ttape_error *err)
@@ -414,5 +475,6 @@ void ttape_tree_walk_close(ttape_tree_walk *walk)
     while (*link != walk)
         link = &(*link)->next;
     *link = walk->next;
+    ttp_below_close(&walk->below, walk->tree);
     ttp_memory_give(&walk->tree->memory, walk, 1, sizeof *walk);
 }

@@ -2,7 +2,7 @@
 #include <tracetape/report.h>
 #include <tracetape/tree.h>
 
-#include "tests/unit/test_reader_fixture.h"
+#include "tests/unit/analysis_fixture.h"
 
 static uint64_t count_calls(ttape_reader *r)
 {
@@ -110,6 +110,124 @@ START_TEST(levels_go_up)
 }
 END_TEST
 
+/* Nodes with how many levels they are below the one that was asked for. */
+struct listed {
+    ttape_node *nodes;
+    uint32_t *depths;
+    size_t count, capacity;
+};
+
+static void list_node(struct listed *list, const ttape_node *node, uint32_t depth)
+{
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity * 2 + 64;
+        list->nodes = realloc(list->nodes, list->capacity * sizeof *list->nodes);
+        list->depths = realloc(list->depths, list->capacity * sizeof *list->depths);
+    }
+    list->nodes[list->count] = *node;
+    list->depths[list->count++] = depth;
+}
+
+static bool is_local(const ttape_node *node)
+{
+    return node->id.kind == TTAPE_NODE_FRAME && node->id.by == TTAPE_NODE_BY_EVENT;
+}
+
+static void list_one_by_one(ttape_tree *tree, const ttape_node_id *id, uint32_t mode,
+                            uint32_t depth, uint32_t depth_most, struct listed *list)
+{
+    ttape_error err = {0};
+    ttape_tree_walk *children;
+    ttape_node child;
+    TTEST_OK(ttape_tree_walk_open(&children, tree, id, mode, &err));
+    while (ttape_tree_walk_next(children, &child, &err) == TTAPE_OK) {
+        if (is_local(&child) && depth < depth_most)
+            list_one_by_one(tree, &child.id, mode, depth + 1, depth_most, list);
+        list_node(list, &child, depth);
+    }
+    ttape_tree_walk_close(children);
+}
+
+static void list_at_once(ttape_tree *tree, const ttape_node_id *id, uint32_t mode,
+                         uint32_t depth_most, size_t capacity, struct listed *list)
+{
+    ttape_error err = {0};
+    ttape_tree_walk *children;
+    ttape_node nodes[64];
+    uint32_t depths[64];
+    size_t count;
+    TTEST_OK(ttape_tree_walk_open(&children, tree, id, mode, &err));
+    while (ttape_tree_walk_next_nodes(children, depth_most, nodes, depths, capacity, &count,
+                                      &err) == TTAPE_OK) {
+        ck_assert(count > 0 && count <= capacity);
+        for (size_t i = 0; i < count; i++)
+            list_node(list, &nodes[i], depths[i]);
+    }
+    ck_assert_int_eq(ttape_tree_walk_next_nodes(children, 0, nodes, depths, 1, &count, &err),
+                     TTAPE_E_ARGUMENT);
+    ttape_tree_walk_close(children);
+}
+
+static void compare_nodes(const ttape_node *a, const ttape_node *b)
+{
+    ck_assert_int_eq(memcmp(&a->id, &b->id, sizeof a->id), 0);
+    ck_assert(a->site == b->site && a->argument == b->argument && a->stack == b->stack);
+    ck_assert(a->frame_kind == b->frame_kind && a->level == b->level && a->end == b->end);
+    ck_assert(a->enter_ns == b->enter_ns && a->start_ns == b->start_ns);
+    ck_assert(a->end_ns == b->end_ns && a->end_most_ns == b->end_most_ns);
+    ck_assert(a->time_ns == b->time_ns && a->self_ns == b->self_ns && a->rest_ns == b->rest_ns);
+    ck_assert(a->event_count == b->event_count && a->call_count == b->call_count);
+    ck_assert(a->self_exact == b->self_exact && a->counts_exact == b->counts_exact);
+    ck_assert(a->is_spanning == b->is_spanning && a->last_partition == b->last_partition);
+}
+
+/* Returns how many local nodes it met. */
+static size_t compare_walks(ttape_tree *tree, const ttape_node_id *id, uint32_t mode,
+                            uint32_t depth_most, size_t capacity)
+{
+    struct listed one = {0}, all = {0};
+    size_t local = 0;
+    list_one_by_one(tree, id, mode, 1, depth_most, &one);
+    list_at_once(tree, id, mode, depth_most, capacity, &all);
+    ck_assert_uint_eq(one.count, all.count);
+    for (size_t i = 0; i < one.count; i++) {
+        ck_assert_uint_eq(one.depths[i], all.depths[i]);
+        compare_nodes(&one.nodes[i], &all.nodes[i]);
+        local += is_local(&one.nodes[i]) && one.depths[i] > 1;
+    }
+    for (size_t i = 0; i < one.count; i++)
+        if (!is_local(&one.nodes[i]))
+            local += compare_walks(tree, &one.nodes[i].id, mode, depth_most, capacity);
+    free(one.nodes);
+    free(one.depths);
+    free(all.nodes);
+    free(all.depths);
+    return local;
+}
+
+/* What is below local frames is the same at once as level by level: of any node, of any number of
+ * stacks, for any room. */
+START_TEST(levels_at_once_are_those_of_walks)
+{
+    struct ttest_file file = ttest_write(&ttest_plans[_i]);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_error err = {0};
+    ttape_reader *r;
+    ttape_tree *tree;
+    const ttape_node_id id = {.kind = TTAPE_NODE_TRACE};
+    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
+    TTEST_OK(ttape_tree_open(&tree, r, NULL, &err));
+    for (uint32_t mode = 0; mode < TTAPE_TREE_MODE_COUNT; mode++) {
+        size_t local = compare_walks(tree, &id, mode, 100000, 64);
+        ck_assert(_i > 1 || mode != TTAPE_TREE_FULL || local > 10);
+        compare_walks(tree, &id, mode, 3, 2);
+    }
+    ttape_tree_close(tree);
+    ttape_reader_close(r);
+    free(file.data);
+}
+END_TEST
+
 /* Two threads, one after the other: each is in the partitions of its own time only. */
 START_TEST(parts_that_are_not_there)
 {
@@ -207,6 +325,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, a_trace_is_its_streams, 0, 2);
     tcase_add_loop_test(tests, levels_go_up, 0, TTAPE_TREE_MODE_COUNT);
+    tcase_add_loop_test(tests, levels_at_once_are_those_of_walks, 0, TTEST_PLANS);
     tcase_add_test(tests, parts_that_are_not_there);
     tcase_add_test(tests, a_small_cache_is_small);
     suite_add_tcase(suite, tests);

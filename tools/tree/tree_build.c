@@ -8,6 +8,8 @@
 /* Items below a parent from which on only the largest are kept while the rest is read. */
 #define ITEMS_MOST ((size_t)1 << 14)
 
+#define LAZY_LEVELS 2u
+
 /* ---- items ---- */
 
 /* Most items have one child, and an item is some hundred bytes: few more than there are. */
@@ -146,6 +148,94 @@ static void add_parts(struct tool_tree *view, struct tool_item *parent,
 /* What is local to a partition that the range cuts is shown as far as it is inside. */
 static void open_part(struct building *b, struct tool_item *parent, const ttape_node *part);
 
+/* Local frames are whole already: their partition is decoded. */
+static bool has_more(const ttape_node *node)
+{
+    return node->is_spanning || node->call_count > 0 || node->event_count > 2;
+}
+
+/* Where a node's children are that came before it, or will be put. */
+static struct tool_tree_level *level_at(struct tool_tree *view, uint32_t depth)
+{
+    struct tool_tree_rows *rows = view->rows;
+    size_t before = rows->level_capacity;
+    tool_grow((void **)&rows->levels, &rows->level_capacity, depth + 1u, sizeof(*rows->levels));
+    if (rows->level_capacity > before)
+        memset(&rows->levels[before], 0, (rows->level_capacity - before) * sizeof(*rows->levels));
+    return &rows->levels[depth];
+}
+
+static void clear_level(struct tool_tree_level *level)
+{
+    for (size_t i = 0; i < level->parent.child_count; i++)
+        tool_item_clear(&level->parent.children[i]);
+    free(level->parent.shorts.names);
+    level->parent.child_count = 0;
+    level->parent.shorts = (struct tool_shorts){0};
+    level->below = 0;
+}
+
+void tool_tree_rows_close(struct tool_tree *view)
+{
+    for (size_t i = 0; view->rows != NULL && i < view->rows->level_capacity; i++) {
+        clear_level(&view->rows->levels[i]);
+        free(view->rows->levels[i].parent.children);
+    }
+    if (view->rows != NULL)
+        free(view->rows->levels);
+    free(view->rows);
+    view->rows = NULL;
+}
+
+/* The calls of a level are those of this item, in a block of their size; the level's own one is
+ * used again. Returns how many items there are below it. */
+static size_t take_level(struct tool_tree *view, struct tool_tree_level *level,
+                         struct tool_item *item)
+{
+    struct tool_item *from = &level->parent;
+    size_t below = level->below;
+    if (view->fold && from->child_count > 0)
+        tool_tree_fold(view, from);
+    if (from->child_count > 0) {
+        item->children = tool_reallocate(NULL, from->child_count, sizeof(*item->children));
+        memcpy(item->children, from->children, from->child_count * sizeof(*item->children));
+        item->child_count = item->child_capacity = from->child_count;
+    }
+    item->shorts = from->shorts;
+    from->shorts = (struct tool_shorts){0};
+    from->child_count = 0;
+    level->below = 0;
+    return below;
+}
+
+static void trim_children(struct tool_tree *view, struct tool_item *parent, size_t *below)
+{
+    if (view->largest_count > 0 && *below > ITEMS_MOST + 4 * (size_t)view->largest_count)
+        *below = tool_tree_trim(view, parent);
+}
+
+/* A call whose partition is decoded: what is below it came before it. */
+static void add_local(struct building *b, struct tool_item *parent, const ttape_node *node,
+                      uint32_t depth)
+{
+    struct tool_tree *view = b->view;
+    struct tool_tree_level *below = level_at(view, depth + 1);
+    size_t *parent_below = depth > 1 ? &below[-1].below : &b->below;
+    struct tool_item item = {.kind = TOOL_ITEM_NODE, .node = *node, .count = 1};
+    bool is_seen = tool_tree_cut(view, &item);
+    parent = depth > 1 ? &below[-1].parent : parent;
+    if (!is_seen || (!view->fold && tool_tree_is_short(view, &item))) {
+        if (is_seen)
+            tool_shorts_add(&parent->shorts, &item, 1);
+        clear_level(below);
+        return;
+    }
+    item.deeper = depth > b->depth && has_more(node);
+    *parent_below += 1 + take_level(view, below, &item);
+    *tool_item_add(&parent->children, &parent->child_count, &parent->child_capacity) = item;
+    trim_children(view, parent, parent_below);
+}
+
 static void add_child(struct building *b, struct tool_item *parent, const ttape_node *node)
 {
     struct tool_tree *view = b->view;
@@ -172,44 +262,66 @@ static void add_child(struct building *b, struct tool_item *parent, const ttape_
     *added = item;
     b->below +=
         1 + build_children(view, added, b->depth, view->full ? TTAPE_TREE_FULL : TTAPE_TREE_PRUNED);
-    if (view->largest_count > 0 && b->below > ITEMS_MOST + 4 * (size_t)view->largest_count)
-        b->below = tool_tree_trim(view, parent);
+    trim_children(view, parent, &b->below);
 }
 
+/* Nodes that a walk told at once: only where they are local more than one. */
+static void add_row(struct building *b, struct tool_item *parent, size_t count, bool is_deep)
+{
+    const struct tool_tree_rows *rows = b->view->rows;
+    for (size_t i = 0; i < count; i++) {
+        const ttape_node *node = &rows->nodes[i];
+        if (is_deep && node->id.kind == TTAPE_NODE_FRAME && node->id.by == TTAPE_NODE_BY_EVENT)
+            add_local(b, parent, node, rows->depths[i]);
+        else
+            add_child(b, parent, node);
+    }
+}
+
+/* Callers that do not come any more. */
+static void clear_levels(struct tool_tree *view)
+{
+    for (size_t i = 0; i < view->rows->level_capacity; i++)
+        clear_level(&view->rows->levels[i]);
+}
+
+/* Few levels are looked at one by one: of long calls in between no times are decoded. */
 static void walk_children(struct building *b, struct tool_item *parent, const ttape_node_id *id,
                           ttape_tree_mode mode)
 {
     ttape_error err = {0};
     ttape_tree_walk *walk;
-    ttape_node node;
     struct tool_tree *view = b->view;
+    bool is_deep = b->depth >= LAZY_LEVELS;
     if (ttape_tree_walk_open(&walk, view->tree, id, mode, &err) != TTAPE_OK) {
         (void)tool_tree_go_on(view, &err);
         return;
     }
+    if (view->rows == NULL)
+        view->rows = tool_allocate(1, sizeof(*view->rows));
     for (;;) {
-        ttape_status status = ttape_tree_walk_next(walk, &node, &err);
+        size_t count;
+        ttape_status status =
+            ttape_tree_walk_next_nodes(walk, is_deep ? b->depth + 1 : 1, view->rows->nodes,
+                                       view->rows->depths, TOOL_TREE_ROW, &count, &err);
         if (status == TTAPE_OK)
-            add_child(b, parent, &node);
+            add_row(b, parent, count, is_deep);
         else if (status == TTAPE_END || !tool_tree_go_on(view, &err))
             break;
+        else
+            clear_levels(view);
         if (is_worked_off(view)) {
             parent->deeper = true;
             break;
         }
     }
+    clear_levels(view);
     ttape_tree_walk_close(walk);
 }
 
 static void open_part(struct building *b, struct tool_item *parent, const ttape_node *part)
 {
     walk_children(b, parent, &part->id, TTAPE_TREE_OPENED);
-}
-
-/* Local frames are whole already: their partition is decoded. */
-static bool has_more(const ttape_node *node)
-{
-    return node->is_spanning || node->call_count > 0 || node->event_count > 2;
 }
 
 static size_t build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,

@@ -56,8 +56,11 @@ static size_t put_indent(struct printing *print, char *at, uint32_t level)
     return level <= INDENT_MOST ? size : size + (size_t)sprintf(at + size, "(%" PRIu32 ") ", level);
 }
 
-static size_t put_stream(struct printing *print, char *at, size_t size_bytes, uint32_t number)
+static size_t put_stream(struct printing *print, char *at, size_t size_bytes,
+                         const struct tool_item *item)
 {
+    uint32_t number = item->node.id.stream;
+    bool lacks_calls = item->deeper && print->view->is_bounded;
     ttape_stream_info stream = {0};
     ttape_process process = {0};
     char name[256 * TTP_ESCAPE_MAX];
@@ -70,9 +73,9 @@ static size_t put_stream(struct printing *print, char *at, size_t size_bytes, ui
     char started[48] = "";
     if (tool_tree_starter(print->view, number, &starter))
         snprintf(started, sizeof(started), ", started by thread %" PRIu64, starter);
-    int length =
-        snprintf(at, size_bytes, "thread %" PRIu64 " of process %" PRIu64 "%s%.*s%s",
-                 stream.stream.tid, stream.pid, size > 0 ? ", " : "", (int)size, name, started);
+    int length = snprintf(at, size_bytes, "thread %" PRIu64 " of process %" PRIu64 "%s%.*s%s%s",
+                          stream.stream.tid, stream.pid, size > 0 ? ", " : "", (int)size, name,
+                          started, lacks_calls ? "  ..." : "");
     return length < 0 ? 0 : (size_t)length < size_bytes ? (size_t)length : size_bytes - 1;
 }
 
@@ -273,7 +276,7 @@ static void put_tree(struct printing *print, const struct tool_item *item, uint3
     else if (item->kind == TOOL_ITEM_SEQUENCE)
         size += (size_t)snprintf(text + size, room, "%" PRIu64 " times:", item->count);
     else if (item->node.id.kind == TTAPE_NODE_STREAM)
-        size += put_stream(print, text + size, room, item->node.id.stream);
+        size += put_stream(print, text + size, room, item);
     else
         size += put_frame(print, text + size, room, item);
     tool_table_bytes(&print->table, tone, text, size);

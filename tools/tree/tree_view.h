@@ -85,6 +85,21 @@ struct tool_tree_mostly {
     uint64_t row_count; /* work so far */
 };
 
+/* tree_build.c: nodes of a walk come in rows, those below a local call before it. */
+#define TOOL_TREE_ROW 64u
+
+struct tool_tree_level {
+    struct tool_item parent; /* of the calls at this level whose caller has not come yet */
+    size_t below;            /* items there are below it, at most */
+};
+
+struct tool_tree_rows {
+    ttape_node nodes[TOOL_TREE_ROW];
+    uint32_t depths[TOOL_TREE_ROW];
+    struct tool_tree_level *levels;
+    size_t level_capacity;
+};
+
 /* The lines that a function was written in. */
 struct tool_tree_source {
     char *file;           /* NULL: not known */
@@ -108,6 +123,7 @@ struct tool_tree {
     struct tool_tree_source *sources; /* by site; NULL: they were not asked for */
     bool shows_partitions; /* brackets say which partitions they are, not what is in them */
     struct tool_tree_mostly mostly;
+    struct tool_tree_rows *rows;
     struct tool_item *items; /* the topmost ones */
     size_t item_count, item_capacity;
     struct tool_shorts shorts; /* streams */
@@ -135,6 +151,7 @@ void tool_tree_build_streams(struct tool_tree *view);
  * to a list. */
 void tool_tree_build_node(struct tool_tree *view, const ttape_node *node, bool opened,
                           struct tool_item **list, size_t *count, size_t *capacity);
+void tool_tree_rows_close(struct tool_tree *view);
 /* Reports a failed call; true: go on with what comes after it. */
 bool tool_tree_go_on(struct tool_tree *view, const ttape_error *err);
 /* A thousandth of the longest item, where --min-time is not given. */

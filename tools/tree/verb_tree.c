@@ -201,6 +201,7 @@ static int show_tree(const struct options *options, struct tool_tree *view)
     }
     tool_tree_sources_close(view);
     tool_tree_mostly_close(view);
+    tool_tree_rows_close(view);
     free(view->shorts.names);
     free(view->waiting);
     tool_items_close(view->items, view->item_count);

@@ -140,6 +140,13 @@ TTAPE_API ttape_status ttape_tree_walk_open(ttape_tree_walk **out, ttape_tree *t
  * be read, where there is something; the status of bytes (20 and above) tells so. */
 TTAPE_API ttape_status ttape_tree_walk_next(ttape_tree_walk *walk, ttape_node *out,
                                             ttape_error *err);
+/* The next children, up to `capacity`, and with each local one what is below it: the nodes of so
+ * many levels, by one look at each event. depths[i] says how many levels below the walk's node
+ * nodes[i] is: 1 is a child; those below a local frame come before it. Who goes through a walk by
+ * this function does not by the other. Statuses are those of ttape_tree_walk_next. */
+TTAPE_API ttape_status ttape_tree_walk_next_nodes(ttape_tree_walk *walk, uint32_t depth_most,
+                                                  ttape_node *nodes, uint32_t *depths,
+                                                  size_t capacity, size_t *count, ttape_error *err);
 TTAPE_API void ttape_tree_walk_close(ttape_tree_walk *walk);
 
 /* The frames that a stream has open at a time, outermost first, by name: *count of them, of which
