@@ -77,7 +77,7 @@ void ttest_poll_few(struct ttest_player *p)
 void ttest_flush(struct ttest_player *p)
 {
     uint32_t wanted = __atomic_add_fetch(&p->head->flush_requests, 1, __ATOMIC_RELAXED);
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 30000; i++) {
         ttest_poll(p);
         if (__atomic_load_n(&p->head->flushes_done, __ATOMIC_ACQUIRE) == wanted)
             return;

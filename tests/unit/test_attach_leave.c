@@ -65,18 +65,24 @@ struct child {
     int end;
 };
 
-/* It waits, by `wait`, for a byte from us. */
+/* It waits, by `wait`, for a byte from us, and is as it was asked for when we have it. */
 static struct child start_child(long (*wait)(int file, char *byte), bool is_strict)
 {
-    int ends[2];
+    int ends[2], ready[2];
     char byte = 0;
     ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(pipe(ready), 0);
     struct child child = {.pid = fork(), .end = ends[1]};
     if (child.pid == 0) {
         if (is_strict && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
             (void)syscall(SYS_exit, 2);
+        if (write(ready[1], "", 1) != 1)
+            (void)syscall(SYS_exit, 3);
         (void)syscall(SYS_exit, wait(ends[0], &byte) == 1 ? 0 : 1);
     }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
     (void)close(ends[0]);
     return child;
 }

@@ -17,7 +17,7 @@ static const struct ttest_plan plans[] = {
     {.streams = 2, .events = 150000, .partition_events = 60000},
 };
 #define PLANS       (sizeof plans / sizeof plans[0])
-#define PATIENCE_MS 20000u /* the machine may be busy */
+#define PATIENCE_MS 60000u /* the machine may be busy */
 
 /* The short form has smaller partitions, not fewer. */
 static struct ttest_file write_plan(int number)

@@ -335,7 +335,7 @@ START_TEST(a_snapshot_waits_for_room)
     take_and_fill(blocks, BLOCKS);
     int64_t asked_ms = now_ms();
     player.head->snapshot_requests++;
-    for (int i = 0; i < 5000 && player.head->snapshots_done == 0; i++) {
+    for (int i = 0; i < 60000 && player.head->snapshots_done == 0; i++) {
         ttest_poll(&player);
         usleep(1000);
     }
@@ -381,7 +381,7 @@ START_TEST(a_snapshot_does_not_wait_for_ever)
     }
     ck_assert_uint_eq(player.head->snapshots_done, 1);
     ck_assert_uint_eq(player.head->flushes_done, 0);
-    for (int i = 0; i < 5000 && player.head->flushes_done == 0; i++) {
+    for (int i = 0; i < 60000 && player.head->flushes_done == 0; i++) {
         ttest_poll(&player);
         usleep(1000);
     }
@@ -396,7 +396,7 @@ START_TEST(a_full_spill_file_gets_room)
 {
     struct ttest_block blocks[BLOCKS];
     take_and_fill(blocks, BLOCKS);
-    for (int i = 0; i < 5000 && !ttest_block_is_free(&blocks[BLOCKS - 2]); i++) {
+    for (int i = 0; i < 60000 && !ttest_block_is_free(&blocks[BLOCKS - 2]); i++) {
         ttest_poll(&player);
         usleep(1000);
     }
@@ -419,7 +419,7 @@ START_TEST(a_flush_waits_for_the_first_thread)
     ck_assert_uint_eq(player.head->flushes_done, 0);
     if (_i == 0)
         ttest_enter(&first, 0x1000);
-    for (int i = 0; i < 5000 && player.head->flushes_done == 0; i++) {
+    for (int i = 0; i < 60000 && player.head->flushes_done == 0; i++) {
         ttest_poll(&player);
         usleep(1000);
     }
