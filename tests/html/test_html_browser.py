@@ -42,7 +42,7 @@ def check_page(page, folder, trace):
     open_file(page, path)
     wait(page)
     page.paints("colours")
-    check("events", "20,0" in page.text("header"))
+    page.until_true("events", lambda: "20,0" in page.text("header"))
     page.until("table", "return [...document.querySelectorAll('.rows tbody .name')]"
                ".some((c) => c.textContent.includes('<img src=x onerror='))")
     check("title", page.run("return document.title").endswith("tracetape view"))
@@ -60,7 +60,7 @@ def check_source(page, folder, trace):
     export("--with-source", trace, "-o", path)
     open_file(page, path, "#n=s0e3&v=source")
     wait(page)
-    check("selected", page.run("return view.state.node?.id"), "s0e3")
+    page.until("selected", "return view.state.node?.id === 's0e3'")
     page.until("source", "return document.querySelector('#pane-source').textContent"
                ".includes('return ++calls; // <b>')")
     check("no lines of this call", page.run("return document.querySelector("
@@ -95,7 +95,7 @@ def check_dropped(page, folder, trace):
         page.until("place to drop", "return !!document.querySelector('#trace-file')")
         page.driver.find_element("id", "trace-file").send_keys(str(file))
         wait(page)
-        check(f"what {file.name} lost", words in page.text("header"))
+        page.until_true(f"what {file.name} lost", lambda: words in page.text("header"))
         check_quiet(page)
     open_file(page, path)
     page.until("place to drop", "return !!document.querySelector('#trace-file')")

@@ -46,9 +46,10 @@ def choose_call(page):
 
 def read_source(page):
     pane(page, "5", "source")
-    check("its source", "return ++calls; // <b>" in page.text(".source"))
+    page.until_true("its source", lambda: "return ++calls; // <b>" in page.text(".source"))
     check("where it begins", page.text(".source .at .line-number"), "2")
-    check("why there are no lines", "trace-pc" in page.text("#pane-source .advice"))
+    page.until_true("why there are no lines",
+                    lambda: "trace-pc" in page.text("#pane-source .advice"))
     check("command", page.text("#pane-source code").startswith("tracetape lines "))
 
 

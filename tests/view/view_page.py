@@ -9,6 +9,7 @@ DEBIAN = "/usr/bin/python3"  # whose packages Debian's selenium is one of
 
 try:
     from selenium import webdriver
+    from selenium.common.exceptions import WebDriverException
     from selenium.webdriver import ActionChains
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.keys import Keys
@@ -23,7 +24,7 @@ from view_client import COMMAND, check, problems, skip
 
 DRIVER, BROWSER = "/usr/bin/chromedriver", "/usr/bin/chromium"
 HOSTILE = '<img src=x onerror=\\"document.title=1\\">\\xe2\\x80\\xae\\x00'
-WAIT = 30
+WAIT = 120  # seconds: the machine may be busy
 
 
 def make_trace(folder):
@@ -46,6 +47,19 @@ def make_trace(folder):
     return trace
 
 
+def start_browser(options):
+    """The driver looks for a free port, and takes it later: somebody may have it by then. On a busy
+    machine a browser may not begin in its minute."""
+    for turn in range(4):
+        try:
+            return webdriver.Chrome(service=Service(DRIVER), options=options)
+        except WebDriverException as why:
+            print(f"the browser does not begin: {why}")
+            if turn == 3:
+                raise
+    return None
+
+
 class Page:
     def __init__(self, *words):
         options = webdriver.ChromeOptions()
@@ -59,8 +73,8 @@ class Page:
         for program in (DRIVER, BROWSER):
             if not os.access(program, os.X_OK):
                 skip(f"{program} is missing (scripts/setup installs it)")
-        self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
-        self.driver.set_script_timeout(4 * WAIT)  # axe looks at everything, on a busy machine
+        self.driver = start_browser(options)
+        self.driver.set_script_timeout(2 * WAIT)  # axe looks at everything
 
     def run(self, script, *words):
         return self.driver.execute_script(script, *words)
