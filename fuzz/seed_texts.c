@@ -156,6 +156,7 @@ static void seed_filters(void)
         "depth 2 below f(n > 1), g@x; time 0ns below /a/; depth 1",
         "after 0s do off; end f times 2 do on",
         "exit != 0 do keep; exit > 5ms do keep; exit&128 do keep\nf > 5ms do keep, off",
+        "end f times 2 do depth 9, time 0ns; after 1s do time 1.5ms, depth 1",
     };
     for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
         seed_bytes("filter", NULL, filters[i], strlen(filters[i]));

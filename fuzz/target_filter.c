@@ -55,7 +55,10 @@ static void check_trigger(const ttape_trigger *trigger, const ttape_filter_rule 
 {
     bool has_calls = trigger->event <= TTAPE_TRIGGER_END;
     FUZZ_REQUIRE(trigger->event <= TTAPE_TRIGGER_EXIT && trigger->times > 0);
-    FUZZ_REQUIRE(trigger->actions > 0 && trigger->actions < 2 * TTAPE_TRIGGER_KEEP);
+    FUZZ_REQUIRE(trigger->actions > 0 && trigger->actions < 2 * TTAPE_TRIGGER_TIME);
+    FUZZ_REQUIRE(((trigger->actions & TTAPE_TRIGGER_DEPTH) != 0) == (trigger->depth != 0));
+    FUZZ_REQUIRE((trigger->actions & TTAPE_TRIGGER_TIME) != 0 || trigger->min_ns == 0);
+    FUZZ_REQUIRE(trigger->min_ns <= INT64_MAX);
     FUZZ_REQUIRE(trigger->event != TTAPE_TRIGGER_EXIT ||
                  (trigger->actions == TTAPE_TRIGGER_KEEP && trigger->number <= 255 &&
                   trigger->compare <= TTAPE_FILTER_BITS));

@@ -33,6 +33,8 @@ static const char CONDITIONS[] =
 
 static const char TRIGGERS[] = "a(arg1>3) do off; b = 0 do on; c > 50ns do off; end d do on; "
                                "e times 3 do off, checkpoint; signal 10 do on; after 9ns do off";
+static const char LIMITS[] = "a(arg1>3) do depth 1; b = 0 do depth 9, time 5ns; end d do time 0ns; "
+                             "c > 50ns do off, keep; after 9ns do depth 2, time 90ns";
 
 static uint64_t match(void *context, const ttape_site *site, const ttape_module *module)
 {
@@ -101,7 +103,8 @@ static void set_options(struct ttp_encode *e, struct fuzz_input *p)
     if (rules & 32) {
         ttape_filter *filter, *triggers;
         const ttape_string text = {CONDITIONS, sizeof CONDITIONS - 1};
-        const ttape_string on = {TRIGGERS, sizeof TRIGGERS - 1};
+        const ttape_string on = flags & 32 ? (ttape_string){LIMITS, sizeof LIMITS - 1}
+                                           : (ttape_string){TRIGGERS, sizeof TRIGGERS - 1};
         FUZZ_REQUIRE(ttape_filter_parse(&filter, text, &e->allocator, NULL) == TTAPE_OK);
         FUZZ_REQUIRE(ttape_filter_parse_triggers(&triggers, on, &e->allocator, NULL) == TTAPE_OK);
         e->options.conditions = (ttape_call_conditions){.filter = filter,

@@ -4,7 +4,7 @@
  *   trigger    event "do" action {"," action}
  *   event      ["end"] calls ["times" NUMBER]  |  "signal" (NAME | NUMBER)  |  "after" TIME
  *              |  "exit" OPERATOR NUMBER
- *   action     "on" | "off" | "checkpoint" | "keep" | "finish"
+ *   action     "on" | "off" | "depth" NUMBER | "time" TIME | "checkpoint" | "keep" | "finish"
  *
  * Calls are a filter's. One with a condition on a result or a time is about where it ends. */
 #include <tracetape/filter.h>
@@ -18,7 +18,7 @@
 
 #define SIGNALS_MOST 64u
 #define STATUS_MOST  255u
-#define ACTIONS      "on, off, checkpoint, keep or finish"
+#define ACTIONS      "on, off, depth N, time T, checkpoint, keep or finish"
 
 /* ---- events ---- */
 
@@ -118,31 +118,54 @@ static ttape_status take_event(struct ttp_filter_parse *p, ttape_trigger *trigge
 
 /* ---- actions ---- */
 
-static ttape_status take_action(struct ttp_filter_scan *s, uint32_t *actions)
+/* What holds of calls from then on: one number of each kind. */
+static ttape_status take_limit(struct ttp_filter_scan *s, ttape_trigger *trigger, uint32_t bit)
+{
+    uint64_t depth;
+    ttp_filter_skip(s);
+    if ((trigger->actions & bit) != 0)
+        return ttp_filter_fail(s, "a trigger says one depth, and one time");
+    if (bit == TTAPE_TRIGGER_TIME)
+        return ttp_filter_take_span(s, &trigger->min_ns);
+    const char *begin = s->at;
+    TTP_TRY(ttp_filter_take_number(s, &depth));
+    trigger->depth = depth < UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
+    if (depth != 0)
+        return TTAPE_OK;
+    s->at = begin;
+    return ttp_filter_fail(s, "a depth is 1 at least: 'off' leaves calls out");
+}
+
+static ttape_status take_action(struct ttp_filter_scan *s, ttape_trigger *trigger)
 {
     static const struct {
         const char *word;
         uint32_t bit;
     } all[] = {{"on", TTAPE_TRIGGER_ON},
                {"off", TTAPE_TRIGGER_OFF},
+               {"depth", TTAPE_TRIGGER_DEPTH},
+               {"time", TTAPE_TRIGGER_TIME},
                {"checkpoint", TTAPE_TRIGGER_CHECKPOINT},
                {"keep", TTAPE_TRIGGER_KEEP},
                {"finish", TTAPE_TRIGGER_FINISH}};
     const char *begin = s->at;
     ttape_string word = ttp_filter_take_name(s, false);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (ttp_text_is(word, all[i].word)) {
-            *actions |= all[i].bit;
-            return TTAPE_OK;
-        }
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!ttp_text_is(word, all[i].word))
+            continue;
+        if ((all[i].bit & (TTAPE_TRIGGER_DEPTH | TTAPE_TRIGGER_TIME)) != 0)
+            TTP_TRY(take_limit(s, trigger, all[i].bit));
+        trigger->actions |= all[i].bit;
+        return TTAPE_OK;
+    }
     s->at = begin;
     return ttp_filter_fail(s, "no action: " ACTIONS);
 }
 
-static ttape_status take_actions(struct ttp_filter_scan *s, uint32_t *actions)
+static ttape_status take_actions(struct ttp_filter_scan *s, ttape_trigger *trigger)
 {
     for (;;) {
-        TTP_TRY(take_action(s, actions));
+        TTP_TRY(take_action(s, trigger));
         ttp_filter_skip(s);
         if (ttp_filter_char(s) != ',')
             break;
@@ -151,7 +174,7 @@ static ttape_status take_actions(struct ttp_filter_scan *s, uint32_t *actions)
     }
     if (!ttp_filter_at_end(s))
         return ttp_filter_fail(s, "this belongs to no trigger: ';' parts triggers, ',' actions");
-    return (*actions & TTAPE_TRIGGER_ON) == 0 || (*actions & TTAPE_TRIGGER_OFF) == 0
+    return (trigger->actions & TTAPE_TRIGGER_ON) == 0 || (trigger->actions & TTAPE_TRIGGER_OFF) == 0
                ? TTAPE_OK
                : ttp_filter_fail(s, "a trigger switches on, or off");
 }
@@ -173,7 +196,7 @@ static ttape_status take_trigger(struct ttp_filter_parse *p)
     if (!ttp_filter_take_word(s, "do"))
         return ttp_filter_fail(s, "'do' and an action are missing: " ACTIONS);
     const char *actions = s->at;
-    TTP_TRY(take_actions(s, &trigger->actions));
+    TTP_TRY(take_actions(s, trigger));
     if (trigger->event == TTAPE_TRIGGER_EXIT && trigger->actions != TTAPE_TRIGGER_KEEP) {
         s->at = actions;
         return ttp_filter_fail(s, "recording is over at the exit: 'keep' is the only action");

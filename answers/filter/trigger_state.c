@@ -7,6 +7,7 @@ void ttp_triggers_begin(struct ttp_triggers *t, const ttape_filter *parsed, uint
     t->all = ttape_filter_get_triggers(parsed, &t->count);
     for (uint32_t i = 0; i < t->count; i++) {
         uint64_t rule = (uint64_t)first_rule + t->all[i].rule;
+        t->actions |= t->all[i].actions;
         if (t->all[i].rule == TTAPE_NONE || rule >= TTAPE_FILTER_MAX_RULES)
             continue;
         t->of_rule[rule] = &t->all[i];
@@ -20,6 +21,10 @@ static uint32_t act(struct ttp_triggers *t, const ttape_trigger *trigger)
         t->is_off = false;
     if ((trigger->actions & TTAPE_TRIGGER_OFF) != 0)
         t->is_off = true;
+    if ((trigger->actions & TTAPE_TRIGGER_DEPTH) != 0)
+        t->depth = trigger->depth;
+    if ((trigger->actions & TTAPE_TRIGGER_TIME) != 0)
+        t->min_ns = trigger->min_ns;
     return trigger->actions;
 }
 

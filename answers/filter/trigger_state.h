@@ -16,6 +16,11 @@ struct ttp_triggers {
     uint64_t first_ns;
     uint64_t passed_ns, next_ns; /* up to where times were seen; when the next one is due */
     bool is_off;                 /* calls that begin are left out */
+    uint32_t actions;            /* of all of them together */
+    /* What holds of calls that begin, where nothing around them says otherwise: so many at most in
+     * one another, and the least time; 0: any. The caller says what it is at first. */
+    uint32_t depth;
+    uint64_t min_ns;
 };
 
 /* Triggers are those of `parsed` (NULL: none), with numbers of rules from `first_rule` on. */

@@ -57,6 +57,15 @@ static void compare_names(struct ttp_judge *judge)
     }
 }
 
+static bool changes_times(const ttape_filter *triggers)
+{
+    uint32_t count, actions = 0;
+    const ttape_trigger *all = ttape_filter_get_triggers(triggers, &count);
+    for (uint32_t i = 0; i < count; i++)
+        actions |= all[i].actions;
+    return (actions & TTAPE_TRIGGER_TIME) != 0;
+}
+
 ttape_status ttp_judge_open(struct ttp_judge *judge, ttape_reader *reader,
                             const ttape_filtering *asked, struct ttp_region *region,
                             ttape_error *err)
@@ -74,7 +83,8 @@ ttape_status ttp_judge_open(struct ttp_judge *judge, ttape_reader *reader,
     judge->filter_rule_count = judge->rule_count;
     TTP_TRY(take_rules(judge, asked->triggers, err));
     bool has_times = info.resolution_ns != TTAPE_TIME_NONE;
-    bool asks_times = judge->limits.min_ns != 0 || judge->of_kind[TTAPE_FILTER_TIME_BELOW] != 0;
+    bool asks_times = judge->limits.min_ns != 0 || judge->of_kind[TTAPE_FILTER_TIME_BELOW] != 0 ||
+                      changes_times(asked->triggers);
     if (asks_times && !has_times)
         return ttp_fail(err, TTAPE_E_UNSUPPORTED, "", TTAPE_ERROR_NO_OFFSET,
                         "the trace has no times: none can be asked for");
@@ -234,7 +244,7 @@ unsigned ttp_judge_call(const struct ttp_judge *judge, uint64_t rules, uint32_t 
 struct ttp_limits ttp_judge_limits(const struct ttp_judge *judge, uint64_t rules, uint64_t depth,
                                    struct ttp_limits around)
 {
-    struct ttp_limits own = {0, UINT64_MAX};
+    struct ttp_limits own = {0, TTP_AS_ALL - 1};
     for (uint64_t left = rules & judge->limiting; left != 0; left &= left - 1) {
         const ttape_filter_rule *rule = &judge->rules[__builtin_ctzll(left)];
         if (rule->kind == TTAPE_FILTER_TIME_BELOW && rule->number > own.min_ns)

@@ -22,6 +22,7 @@ struct ttp_limits {
     uint64_t min_ns;    /* 0: any time */
     uint64_t depth_end; /* so many calls around one that are kept are too many */
 };
+#define TTP_AS_ALL UINT64_MAX /* of both, in a call: what holds of all, which triggers change */
 
 struct ttp_judge {
     ttape_reader *reader;

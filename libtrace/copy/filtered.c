@@ -19,9 +19,11 @@
 #define MEMORY_BYTES (1024ull << 20)
 #define ASK_EVERY    65536u /* events: whether it is still wanted */
 
-/* While looking: user[0] the call's number, [1] its rules, [2] whether it leads to what `to` names.
+/* While looking: user[0] the call's number, [1] its rules, [2] LEADS, AS_ALL, [3] its least time.
  * While keeping: [0] bits and, from DEPTH_BIT on, the depth of what is kept up to it, [1] rules of
- * triggers, [2] where depths end in it. In both [3] is the least time of calls in it. */
+ * triggers, [2] where depths end in it, [3] the least time of calls in it. */
+#define LEADS     1u /* to what `to` names */
+#define AS_ALL    2u /* the least time in it is that of all calls */
 #define IS_KEPT   1u
 #define IS_IN     2u /* below what is wanted */
 #define IS_OUT    4u /* below what is not */
@@ -64,11 +66,17 @@ static uint64_t rules_at_end(struct filtering *f, const ttape_call *call,
 
 /* ---- looking ---- */
 
+/* The least time changes: what all triggers do is followed, as while keeping. */
+static bool looks_at_triggers(const struct filtering *f)
+{
+    return (f->triggers.actions & TTAPE_TRIGGER_TIME) != 0;
+}
+
 static uint64_t least_of(const struct filtering *f, const ttape_call *call)
 {
     const ttape_call *around = around_of(call);
-    struct ttp_limits limits = f->judge.limits;
-    if (around != NULL)
+    struct ttp_limits limits = {TTP_AS_ALL, TTP_AS_ALL};
+    if (around != NULL && (around->user[2] & AS_ALL) == 0)
         limits.min_ns = around->user[3];
     return ttp_judge_limits(&f->judge, call->user[1], 0, limits).min_ns;
 }
@@ -78,8 +86,16 @@ static ttape_status note_begun(struct filtering *f, ttape_call *call, const ttap
     call->user[0] = f->call_count++;
     call->user[1] = ttp_judge_begin(&f->judge, call->site, step->values, step->value_count);
     call->user[2] = (call->user[1] & f->judge.late & f->judge.of_kind[TTAPE_FILTER_TO]) == 0 &&
-                    (call->user[1] & f->judge.of_kind[TTAPE_FILTER_TO]) != 0;
+                            (call->user[1] & f->judge.of_kind[TTAPE_FILTER_TO]) != 0
+                        ? LEADS
+                        : 0;
     call->user[3] = least_of(f, call);
+    if (call->user[3] == TTP_AS_ALL) {
+        call->user[2] |= AS_ALL;
+        call->user[3] = f->triggers.min_ns;
+    }
+    if (looks_at_triggers(f) && step->kind == TTAPE_STEP_EVENT && call->kind == TTAPE_EVENT_ENTER)
+        (void)ttp_triggers_of_call(&f->triggers, call->user[1], TTAPE_TRIGGER_BEGIN);
     size_t before = f->said_bytes, bytes = (size_t)(f->call_count / 2 + 1);
     bool has_room = ttp_region_grow(&f->region, &f->said, &f->said_bytes, bytes, 1);
     if (has_room && f->said_bytes > before)
@@ -96,30 +112,43 @@ static void note_ended(struct filtering *f, ttape_call *call, ttape_call *around
                        const ttape_call_step *step)
 {
     uint64_t rules = rules_at_end(f, call, step);
+    if (looks_at_triggers(f) && step->kind == TTAPE_STEP_EVENT)
+        (void)ttp_triggers_of_call(&f->triggers, rules, TTAPE_TRIGGER_END);
     bool is_long = call->site == TTAPE_NONE || call->user[3] == 0 ||
                    call->duration_ns >= (int64_t)call->user[3];
     unsigned said = ttp_judge_call(&f->judge, rules, call->site, is_long);
-    bool leads = call->user[2] != 0 || (said & TTP_CALL_LEADS) != 0;
+    bool leads = (call->user[2] & LEADS) != 0 || (said & TTP_CALL_LEADS) != 0;
     said |= leads ? TTP_CALL_LEADS : 0;
     if (leads && around != NULL)
-        around->user[2] = 1;
+        around->user[2] |= LEADS;
     f->said[call->user[0] / 2] |= (uint8_t)(said << (call->user[0] % 2 * 4));
+}
+
+static void note_leaf(struct filtering *f, ttape_call *top, const ttape_call_step *step)
+{
+    if (f->judge.of_kind[TTAPE_FILTER_TO] == 0 && !looks_at_triggers(f))
+        return;
+    uint64_t rules = ~f->judge.late &
+                     ttp_judge_begin(&f->judge, step->event->site, step->values, step->value_count);
+    if (top != NULL && (rules & f->judge.of_kind[TTAPE_FILTER_TO]) != 0)
+        top->user[2] |= LEADS;
+    if (looks_at_triggers(f) && step->event->kind == TTAPE_EVENT_LEAF)
+        (void)ttp_triggers_of_call(&f->triggers, rules, TTAPE_TRIGGER_BEGIN);
 }
 
 static ttape_status look(struct filtering *f, const ttape_call_cursor *cursor,
                          const ttape_call_step *step)
 {
+    if (looks_at_triggers(f) && step->kind == TTAPE_STEP_EVENT)
+        (void)ttp_triggers_of_event(&f->triggers, step->event);
     for (uint32_t i = 0; i < step->began_count; i++)
         TTP_TRY(note_begun(f, &step->began[i], step));
     for (uint32_t i = step->ended_count; i-- > 0;)
         note_ended(f, &step->ended[i], i > 0 ? &step->ended[i - 1] : top_of(cursor), step);
     bool is_leaf = step->kind == TTAPE_STEP_EVENT && (step->event->kind == TTAPE_EVENT_LEAF ||
                                                       step->event->kind == TTAPE_EVENT_EXIT_UNSEEN);
-    ttape_call *top = is_leaf ? top_of(cursor) : NULL;
-    if (top != NULL && f->judge.of_kind[TTAPE_FILTER_TO] != 0 &&
-        (ttp_judge_begin(&f->judge, step->event->site, step->values, step->value_count) &
-         ~f->judge.late & f->judge.of_kind[TTAPE_FILTER_TO]) != 0)
-        top->user[2] = 1;
+    if (is_leaf)
+        note_leaf(f, top_of(cursor), step);
     return TTAPE_OK;
 }
 
@@ -196,13 +225,20 @@ static uint64_t rules_at_begin(struct filtering *f, const ttape_call *call,
     return ttp_judge_begin(&f->judge, call->site, step->values, step->value_count);
 }
 
+static uint64_t depth_end_in(const struct filtering *f, struct ttp_limits limits)
+{
+    if (limits.depth_end != TTP_AS_ALL)
+        return limits.depth_end;
+    return f->triggers.depth != 0 ? f->triggers.depth : UINT64_MAX;
+}
+
 static void decide(struct filtering *f, ttape_call *call, const ttape_call_step *step)
 {
     const struct ttp_judge *judge = &f->judge;
     const ttape_call *around = around_of(call);
     uint64_t number = f->call_count++, depth = around != NULL ? around->user[0] >> DEPTH_BIT : 0;
     uint64_t rules = rules_at_begin(f, call, step);
-    struct ttp_limits limits = judge->limits;
+    struct ttp_limits limits = {TTP_AS_ALL, TTP_AS_ALL};
     if (around != NULL)
         limits = (struct ttp_limits){.depth_end = around->user[2], .min_ns = around->user[3]};
     limits = ttp_judge_limits(judge, rules, depth, limits);
@@ -210,7 +246,7 @@ static void decide(struct filtering *f, ttape_call *call, const ttape_call_step 
         judge->looks_ahead ? said_of(f, number) : ttp_judge_call(judge, rules, call->site, true);
     unsigned bits = bits_of(around, said);
     bool is_wait = ttp_judge_waits(judge, call->site);
-    bool is_shallow = call->site == TTAPE_NONE || is_wait || depth < limits.depth_end;
+    bool is_shallow = call->site == TTAPE_NONE || is_wait || depth < depth_end_in(f, limits);
     bool is_kept = (said & TTP_CALL_FITS) != 0 &&
                    (is_wait ? depth > 0 : is_in(f, bits) && leads(f, said) && is_shallow);
     bool is_off = call->site != TTAPE_NONE && !is_wait && see_begin(f, call, rules, step);
@@ -262,7 +298,8 @@ static ttape_status put_leaf(struct filtering *f, const ttape_call_cursor *curso
     const ttape_call *around = top_of(cursor);
     uint64_t rules = ttp_judge_begin(&f->judge, step->event->site, step->values, step->value_count);
     unsigned said = ttp_judge_call(judge, rules & ~judge->late, step->event->site, true);
-    bool is_long = around == NULL || around->user[3] == 0 || is_kept(around);
+    uint64_t min_ns = around == NULL ? 0 : around->user[3];
+    bool is_long = (min_ns == TTP_AS_ALL ? f->triggers.min_ns : min_ns) == 0 || is_kept(around);
     bool is_off = see_leaf(f, rules, step->event->kind);
     return !is_off && (said & TTP_CALL_FITS) != 0 && is_in(f, bits_of(around, said)) &&
                    leads(f, said) && is_long
@@ -388,6 +425,9 @@ static ttape_status walk_streams(struct filtering *f, const uint32_t *streams, u
     ttape_call_cursor *cursor;
     ttape_status status = ttape_call_cursor_open(&cursor, f->reader, &options, f->err);
     ttp_triggers_begin(&f->triggers, f->judge.asked.triggers, f->judge.filter_rule_count, false);
+    f->triggers.min_ns = f->judge.limits.min_ns;
+    f->triggers.depth =
+        f->judge.limits.depth_end <= UINT32_MAX ? (uint32_t)f->judge.limits.depth_end : 0;
     f->is_finished = false;
     for (uint64_t done = 0; status == TTAPE_OK && !f->is_finished; done++) {
         const ttape_call_step *step;

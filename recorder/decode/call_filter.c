@@ -187,21 +187,25 @@ static bool is_outside(const ttape_site_rules *rules, const struct ttp_call_stac
            stack->without != 0 || (select & TTAPE_SELECT_NOT_BELOW) != 0;
 }
 
-/* Where depths end in what is called next. */
-static uint32_t depth_end_of(const ttape_site_rules *rules, const struct ttp_call_stack *stack)
+/* Where depths end in what is called next; 0: where they do for all calls. */
+static uint32_t depth_end_of(const struct ttp_call_stack *stack)
 {
     const struct ttp_call *top = (const struct ttp_call *)stack->calls.data + stack->calls.count;
-    if (stack->calls.count > 0 && !top[-1].is_before)
-        return top[-1].depth_end;
-    return rules->max_depth != 0 ? rules->max_depth : UINT32_MAX;
+    return stack->calls.count > 0 && !top[-1].is_before ? top[-1].depth_end : 0;
 }
 
-static uint32_t limit_depth(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
-                            const struct ttp_chosen *chosen)
+static uint32_t limit_depth(const struct ttp_call_stack *stack, const struct ttp_chosen *chosen)
 {
     if (chosen->depth == TTAPE_NONE)
-        return depth_end_of(rules, stack);
+        return depth_end_of(stack);
     return chosen->depth < UINT32_MAX - stack->kept ? stack->kept + chosen->depth : UINT32_MAX;
+}
+
+static bool is_deep(const struct ttp_call_stack *stack, const struct ttp_chosen *chosen)
+{
+    uint32_t end = limit_depth(stack, chosen);
+    end = end != 0 ? end : chosen->all_depth;
+    return end != 0 && stack->kept >= end;
 }
 
 /* What waits for the recorder is kept where it is in something that is. */
@@ -212,7 +216,7 @@ static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stac
     if (ttp_site_is_wait(site))
         return stack->kept == 0;
     return (select & TTAPE_SELECT_DROP) != 0 || site->is_culled ||
-           is_outside(rules, stack, select) || stack->kept >= limit_depth(rules, stack, chosen);
+           is_outside(rules, stack, select) || is_deep(stack, chosen);
 }
 
 static void count_culled(struct ttp_encode *e, struct ttp_thread *thread,
@@ -230,7 +234,7 @@ static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
 {
     const ttape_site_rules *rules = &e->options.rules;
     uint32_t index = chosen->site, select = chosen->select;
-    uint32_t depth_end = limit_depth(rules, stack, chosen);
+    uint32_t depth_end = limit_depth(stack, chosen);
     struct ttp_site_seen *site = ttp_site_at(e, thread, index);
     const struct ttp_call *parent =
         stack->calls.count == 0 ? NULL
@@ -380,7 +384,7 @@ static ttape_status begin_signal(struct ttp_encode *e, struct ttp_thread *thread
 {
     bool is_left = is_outside(&e->options.rules, stack, 0);
     bool is_waiting = !is_left && e->options.rules.has_to;
-    uint32_t depth_end = depth_end_of(&e->options.rules, stack);
+    uint32_t depth_end = depth_end_of(stack);
     if (!is_left && !is_waiting)
         TTP_TRY(keep_pending(e, thread, stack, err));
     struct ttp_call *call = ttp_push(&e->allocator, &stack->calls, sizeof *call, err);

@@ -33,7 +33,7 @@ static ttape_status judge_call(struct ttp_encode *e, struct ttp_thread *thread,
     TTP_TRY(ttp_filter_judged(e, thread, is_kept, err));
     uint32_t site = thread->waiting.site;
     const struct ttp_chosen chosen = {site, ttp_site_at(e, thread, site)->select, TTAPE_NONE,
-                                      false};
+                                      e->options.rules.max_depth, false};
     return is_kept ? ttp_filter_event(e, thread, &thread->waiting.left, &chosen, err) : TTAPE_OK;
 }
 

@@ -60,6 +60,7 @@ static ttape_status give_calls(struct ttp_encode *e, struct ttp_thread *thread,
                                       .select =
                                           held->select | (held->is_off ? TTAPE_SELECT_DROP : 0),
                                       .depth = ttp_judging_depth(e, held->rules),
+                                      .all_depth = held->all_depth,
                                       .is_timed = held->is_timed};
     TTP_TRY(ttp_filter_event(e, thread, &event, &chosen, err));
     if (held->value_bytes == 0)
@@ -158,20 +159,23 @@ static void set_limits(struct ttp_encode *e, struct ttp_thread *thread,
                        struct ttp_held_event *event, uint64_t rules)
 {
     struct ttp_call_stack *stack = e->judging.is_timed ? find_stack(&thread->held) : NULL;
-    size_t around = stack == NULL ? 0 : stack->calls.count - !event->is_short;
-    uint64_t least_ns = e->judging.min_ns, own_ns;
+    uint64_t all_ns = event->min_ns, least_ns = TTP_AS_ALL, own_ns;
     if (stack == NULL)
         return;
+    size_t around = stack->calls.count - !event->is_short;
+    event->min_ns = 0;
     struct ttp_call *calls = stack->calls.data;
     if (around > 0)
         least_ns = calls[around - 1].min_ns;
-    event->is_timed = event->is_short && least_ns != 0;
-    if (event->is_short)
+    if (event->is_short) {
+        event->is_timed = (least_ns == TTP_AS_ALL ? all_ns : least_ns) != 0;
         return;
-    calls[around].min_ns = ttp_judging_least(e, rules, &own_ns) ? own_ns : least_ns;
+    }
+    least_ns = ttp_judging_least(e, rules, &own_ns) ? own_ns : least_ns;
+    calls[around].min_ns = least_ns;
     if (event->site == TTAPE_NONE)
         return;
-    event->min_ns = calls[around].min_ns;
+    event->min_ns = least_ns == TTP_AS_ALL ? all_ns : least_ns;
     calls[around].is_judged |= event->min_ns != 0;
 }
 
@@ -333,6 +337,13 @@ static void begin_plain(struct ttp_encode *e, struct ttp_thread *thread,
     held->rules = rules & e->judging.limiting;
 }
 
+static bool begins(ttape_event_kind kind)
+{
+    return kind == TTAPE_EVENT_ENTER || kind == TTAPE_EVENT_OPEN ||
+           kind == TTAPE_EVENT_SIGNAL_BEGIN || kind == TTAPE_EVENT_LEAF ||
+           kind == TTAPE_EVENT_EXIT_UNSEEN;
+}
+
 /* What an event does to frames, and what is asked of it. */
 static ttape_status follow_event(struct ttp_encode *e, struct ttp_thread *thread,
                                  struct ttp_held_event *held, ttape_error *err)
@@ -342,6 +353,8 @@ static ttape_status follow_event(struct ttp_encode *e, struct ttp_thread *thread
     bool has_conditions =
         held->site != TTAPE_NONE && ttp_site_at(e, thread, held->site)->condition_count != 0;
     TTP_TRY(stack_of(e, &thread->held, &stack, err));
+    if (e->judging.is_timed && begins(event->kind))
+        held->min_ns = e->judging.triggers.min_ns;
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
     case TTAPE_EVENT_OPEN:
@@ -397,7 +410,8 @@ ttape_status ttp_held_event(struct ttp_encode *e, struct ttp_thread *thread,
     if (site != TTAPE_NONE)
         next.select = ttp_site_at(e, thread, site)->select;
     if (!is_on(e)) {
-        const struct ttp_chosen chosen = {site, next.select, TTAPE_NONE, false};
+        const struct ttp_chosen chosen = {site, next.select, TTAPE_NONE, e->options.rules.max_depth,
+                                          false};
         return ttp_filter_event(e, thread, &next.event, &chosen, err);
     }
     if (!e->judging.is_ready)
@@ -405,6 +419,7 @@ ttape_status ttp_held_event(struct ttp_encode *e, struct ttp_thread *thread,
     settle_last(e, thread, NULL, 0);
     ttp_judging_see(e, event);
     next.is_off = e->judging.triggers.is_off && site != TTAPE_NONE;
+    next.all_depth = e->judging.triggers.depth;
     TTP_TRY(follow_event(e, thread, &next, err));
     if (is_empty(held) && !is_open(&next)) {
         held->first++; /* the next one that is held has another number */
@@ -494,7 +509,7 @@ ttape_status ttp_held_begin_again(struct ttp_encode *e, struct ttp_thread *threa
             *copy = (struct ttp_call){.site = call->site,
                                       .signal = call->signal,
                                       .time_ns = call->time_ns,
-                                      .min_ns = e->judging.min_ns};
+                                      .min_ns = TTP_AS_ALL};
         }
     }
     return TTAPE_OK;

@@ -36,8 +36,10 @@ void ttp_judging_begin_all(struct ttp_encode *e)
     judging->is_ready = true;
     (void)add_rules(judging, asked->triggers, first);
     ttp_triggers_begin(&judging->triggers, asked->triggers, first, asked->starts_off);
-    judging->is_timed = judging->of_kind[TTAPE_FILTER_TIME_BELOW] != 0;
-    judging->min_ns = judging->is_timed ? e->options.rules.min_ns : 0;
+    judging->is_timed = judging->of_kind[TTAPE_FILTER_TIME_BELOW] != 0 ||
+                        (judging->triggers.actions & TTAPE_TRIGGER_TIME) != 0;
+    judging->triggers.min_ns = judging->is_timed ? e->options.rules.min_ns : 0;
+    judging->triggers.depth = e->options.rules.max_depth;
 }
 
 static uint32_t find_place(const struct ttp_encode *e, const ttape_site *site,

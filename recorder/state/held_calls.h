@@ -38,10 +38,9 @@ struct ttp_judging {
     ttape_filter_rule rules[TTAPE_FILTER_MAX_RULES]; /* the filter's, then the triggers' */
     struct ttp_triggers triggers;
     uint64_t of_kind[TTAPE_FILTER_KIND_COUNT];
-    uint64_t conditional, late; /* rules, as bits: with conditions, with some of ends */
-    uint64_t limiting;          /* with a depth or a time that holds from a call on */
-    bool is_timed;              /* calls are held until they are long enough; of all calls: */
-    uint64_t min_ns;
+    uint64_t conditional, late;    /* rules, as bits: with conditions, with some of ends */
+    uint64_t limiting;             /* with a depth or a time that holds from a call on */
+    bool is_timed;                 /* calls are held until they are long enough */
     struct ttp_growing conditions; /* struct ttp_condition_seen, by site */
     uint64_t held_bytes;           /* of all threads */
 };
@@ -49,8 +48,10 @@ struct ttp_judging {
 struct ttp_held_event {
     ttape_event event;
     uint64_t rules;  /* of a call: those that choose it, as far as is known */
-    uint64_t min_ns; /* not 0: it waits until it has taken so long, or less */
+    uint64_t min_ns; /* not 0: it waits until it has taken so long, or less; at first: of all calls
+                      * when it began */
     uint32_t site, select;
+    uint32_t all_depth;   /* of all calls then; 0: any */
     uint32_t value_bytes; /* of the message; they follow those of the event before */
     bool is_question;     /* it is not known what its rules say */
     bool is_short;        /* it has no end of its own */

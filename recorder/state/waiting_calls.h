@@ -14,6 +14,8 @@
 struct ttp_encode;
 struct ttp_thread;
 
+#define TTP_AS_ALL UINT64_MAX /* what holds of all calls, which triggers change */
+
 /* A frame. */
 struct ttp_call {
     uint32_t site;   /* index in the layout, TTAPE_NONE for signals */
@@ -28,8 +30,9 @@ struct ttp_call {
                                 * a call that conditions are about, whose event has this number: */
     uint64_t held;
     uint64_t triggers;         /* there: rules that wait for its end */
-    uint64_t min_ns;           /* there: the least time of what it calls */
-    uint32_t depth_end;        /* so many calls around one that are kept are too many */
+    uint64_t min_ns;           /* there: the least time of what it calls, or TTP_AS_ALL */
+    uint32_t depth_end;        /* so many calls around one that are kept are too many; 0: what
+                                * holds of all says that */
     struct ttp_growing values; /* bytes of a message VALUES, while it waits */
 };
 
@@ -61,6 +64,7 @@ bool ttp_wait_is_kept(struct ttp_encode *e, const struct ttp_thread *thread,
 struct ttp_chosen {
     uint32_t site, select; /* TTAPE_SELECT_* */
     uint32_t depth;        /* that holds from here on; TTAPE_NONE: as around it */
+    uint32_t all_depth;    /* of all calls; 0: any */
     bool is_timed;         /* without a length: it is kept where the call around it is */
 };
 

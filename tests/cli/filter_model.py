@@ -87,8 +87,9 @@ def limit(thing, rules, around, outer):
     return (around + min(depths) if depths else outer[0], max(times) if times else outer[1])
 
 
-def keep_calls(thread, rules, depth, min_ns, off):
-    """The calls that are kept, as a set of serials, what is in what, and the least times."""
+def keep_calls(thread, rules, off, limits_of_all):
+    """The calls that are kept, as a set of serials, what is in what, and the least times, None:
+    that of all calls. limits_of_all: depth and least time of all, by the serial of the call."""
     for call in reversed(thread.calls):
         call.leads = call.leads or chosen(rules, "to", call)
         if call.leads and call.parent is not None:
@@ -102,8 +103,9 @@ def keep_calls(thread, rules, depth, min_ns, off):
             outside.add(call.serial)
         around = depths.get(up, 0)
         is_handler = call.name is None
-        depth_end, least = limit(call, rules, around, limits.get(up, (depth, min_ns)))
-        limits[call.serial] = depth_end, least
+        limits[call.serial] = limit(call, rules, around, limits.get(up, (None, None)))
+        depth_end, least = (of_all if own is None else own for own, of_all in
+                            zip(limits[call.serial], limits_of_all[call.serial]))
         keeps = (call.serial not in off and fits(rules, call, not is_handler) and
                  (not has(rules, "below") or call.serial in inside) and
                  call.serial not in outside and (not has(rules, "to") or call.leads) and
@@ -120,21 +122,22 @@ def leaf_of(event):
     return leaf
 
 
-def keeps_leaf(thread, at, rules, kept, inside, outside, least):
+def keeps_leaf(thread, at, rules, kept, inside, outside, least, least_of_all):
     leaf, around = leaf_of(thread.events[at]), thread.around[at]
     up = around.serial if around is not None else None
     return (fits(rules, leaf, True) and
             (not has(rules, "below") or up in inside or chosen(rules, "below", leaf)) and
             up not in outside and not chosen(rules, "not_below", leaf) and
             (not has(rules, "to") or chosen(rules, "to", leaf)) and
-            (not least.get(up) or up in kept))
+            (up is None or not (least_of_all if least[up] is None else least[up]) or up in kept))
 
 
 class Trigger:
-    """event: begin, end, signal, after; `holds(call)` of those of calls, each `times` of them."""
+    """event: begin, end, signal, after; `holds(call)` of those of calls, each `times` of them.
+    action: on, off, finish, depth, time; these with a value."""
 
-    def __init__(self, event, action, holds=None, number=None, times=1):
-        self.event, self.action, self.holds = event, action, holds
+    def __init__(self, event, action, holds=None, number=None, times=1, value=None):
+        self.event, self.action, self.holds, self.value = event, action, holds, value
         self.number, self.times, self.came = number, times, 0
 
     def is_due(self, call):
@@ -153,10 +156,11 @@ def due_at(event, triggers, ended, begun, passed, now):
     return due
 
 
-def switch(events, threads, triggers):
-    """Places of what begins while triggers have switched off, and how many events there are of each
-    thread up to where one of them ended it."""
+def switch(events, threads, triggers, limits):
+    """Places of what begins while triggers have switched off, depth and least time of all calls at
+    each place, and how many events there are of each thread up to where one of them ended it."""
     off, left, is_off, passed = set(), {stream: 0 for stream in threads}, False, -1
+    limits, places = list(limits), {}
     for event in events:
         stream, now = event["stream"], event["time_ns"] - events[0]["time_ns"]
         thread, at, was_off = threads[stream], left[stream], is_off
@@ -168,11 +172,16 @@ def switch(events, threads, triggers):
         for each in due:
             is_off = {"off": True, "on": False}.get(each.action, is_off)
             was_off = is_off if each.event != "begin" else was_off
+            if each.event == "begin":
+                places.setdefault((stream, at), tuple(limits))
+            if each.action in ("depth", "time"):
+                limits[each.action == "time"] = each.value
+        places.setdefault((stream, at), tuple(limits))
         if was_off and is_off and event["kind"] in ("enter", "open", "leaf", "exit_unseen"):
             off.add((stream, at))
         if any(each.action == "finish" for each in due):
             break
-    return off, left
+    return off, left, places
 
 
 def row(event, kind=None, count=None):
@@ -190,7 +199,7 @@ def expect(events, rules, depth=None, min_ns=None, triggers=()):
     for event in events:
         threads.setdefault(event["stream"], []).append(event)
     threads = {stream: Thread(own) for stream, own in threads.items()}
-    off, counts = switch(events, threads, triggers)
+    off, counts, places = switch(events, threads, triggers, (depth, min_ns))
     for stream, thread in threads.items():
         own = thread.events
         is_off = {at for of, at in off if of == stream}
@@ -199,7 +208,9 @@ def expect(events, rules, depth=None, min_ns=None, triggers=()):
                     chosen(rules, "to", leaf_of(event)):
                 thread.around[at].leads = True
         begun_off = {thread.begun[at].serial for at in is_off if at in thread.begun}
-        kept, inside, outside, least = keep_calls(thread, rules, depth, min_ns, begun_off)
+        limits = {call.serial: places.get((stream, at), (None, None))
+                  for at, call in thread.begun.items()}
+        kept, inside, outside, least = keep_calls(thread, rules, begun_off, limits)
         rows = left.setdefault(stream, [])
         for at, event in enumerate(own[:counts[stream]]):
             kind = event["kind"]
@@ -217,7 +228,8 @@ def expect(events, rules, depth=None, min_ns=None, triggers=()):
                     rows.append(row(event))
             elif kind in ("leaf", "exit_unseen"):
                 rows += [row(event)] if at not in is_off and \
-                    keeps_leaf(thread, at, rules, kept, inside, outside, least) else []
+                    keeps_leaf(thread, at, rules, kept, inside, outside, least,
+                               places[stream, at][1]) else []
             else:
                 rows.append(row(event))
     return {stream: rows for stream, rows in left.items() if rows}

@@ -137,20 +137,24 @@ def make_filter(dice):
 def make_triggers(dice):
     texts, triggers = [], []
     for _ in range(dice.choice((0, 0, 1, 2, 3))):
-        kind, action = dice.randrange(6), dice.choice(("on", "off", "off", "on", "off", "finish"))
+        kind, action = dice.randrange(6), dice.choice(("on", "off", "off", "on", "off", "finish",
+                                                       "depth", "depth", "time"))
+        value = {"depth": dice.randrange(1, 4), "time": dice.choice((0, 800, 9000))}.get(action)
+        word = action + (f" {value}" if value is not None else "") + "ns" * (action == "time")
         if kind == 0:
-            triggers.append(Trigger("signal", action, number=11))
+            triggers.append(Trigger("signal", action, number=11, value=value))
             text = "signal SEGV"
         elif kind == 1:
             number = dice.choice((0, 20_000, 90_000))
-            triggers.append(Trigger("after", action, number=number))
+            triggers.append(Trigger("after", action, number=number, value=value))
             text = f"after {number}ns"
         else:
             is_end, times = kind < 4, dice.choice((1, 1, 2, 5))
             text, holds = calls_of(dice, is_late=is_end)
-            triggers.append(Trigger("end" if is_end else "begin", action, holds, times=times))
+            triggers.append(Trigger("end" if is_end else "begin", action, holds, times=times,
+                                    value=value))
             text = ("end " * is_end) + text + (f" times {times}" if times > 1 else "")
-        texts += ["--on", f"{text} do {action}"]
+        texts += ["--on", f"{text} do {word}"]
     return texts, triggers
 
 

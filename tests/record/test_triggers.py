@@ -92,6 +92,17 @@ def check_switches(program):
           "leaf mark leaf slow leaf slow leaf handle leaf leaf")
 
 
+def check_limits(program):
+    """What holds of all calls changes at an event, for what begins behind it."""
+    check(program, ("mark times 2 do depth 1; slow times 2 do depth 2",
+                    "end slow times 2 do depth 9"),
+          "main leaf mark leaf mark leaf handle leaf leaf")
+    check(program, ("end mark times 3 do time 100s; slow times 2 do time 0ns",),
+          "main leaf mark leaf mark leaf mark leaf handle leaf leaf", "--filter", "!nothing")
+    check(program, ("mark(n=2) do time 100s, depth 2; slow(n=1) do time 0ns",),
+          "main leaf mark leaf mark leaf handle leaf", "--filter", "depth 9; depth 1 below handle")
+
+
 def check_copies(program):
     path, _ = record(program, "--on", "end slow(n=1) do checkpoint",
                      wait_for=[WORK / "t.ttape.snapshot-1"])
@@ -153,6 +164,7 @@ def check_said(program):
                         (("mark do jump",), "no action"),
                         (("exit = 1 do off",), "'keep' is the only action"),
                         (("after 1s do off", "--clock", "none"), "--clock none has none"),
+                        (("mark do time 1s", "--clock", "none"), "--clock none has none"),
                         (("mark do off", "--no-symbols"), "needs names")):
         _, said = record(program, "--on", *text, status=2)
         assert words in said and not (WORK / "t.ttape").exists(), said
@@ -183,6 +195,7 @@ ROUNDS = ( # what control is asked for before a round, and what there is of that
     (("--filter", "time 100s"), ""),
     (("--filter", "time 100s; time 0ns below mark; to leaf"), "mark leaf"),
     (("--filter", "!serve, leaf", "--on", "mark do off; end step do on"), "step mark"),
+    (("--filter", "!serve", "--on", "mark do depth 1; step times 9 do time 9s"), "step mark"),
     (("--filter", "below serve", "--on", ""), ""),
     (("--filter", ""), "step mark leaf leaf"))
 
@@ -237,7 +250,7 @@ def check_control(server):
             assert kind == "exit" or found == wanted.split(), (first, found, wanted)
         run(COMMAND, "verify", path)
         said = run(COMMAND, "info", path).stdout
-        assert "filter '!mark'; behind " in said and said.count("events: ") == 11, said
+        assert "filter '!mark'; behind " in said and said.count("events: ") == 13, said
 
 
 def check_control_refused(server):
@@ -246,8 +259,10 @@ def check_control_refused(server):
                            (("--depth", "9", "--no-symbols"), "begun with --no-symbols"),
                            (("--filter", "", "--clock", "none"), "begun with --clock none")):
         with serving(server, *options) as (recorder, _):
-            said = control(recorder.pid, "--filter", "leaf; time 1s", status=4)
-            assert words in said, (options, said)
+            for asked in (("--filter", "leaf; time 1s"), ("--on", "after 1s do off"),
+                          ("--on", "step do time 1s")):
+                said = control(recorder.pid, *asked, status=4)
+                assert words in said, (options, said)
             folder = WORK / "control.ttape.recording"
             for name in ("change", "change.refused"):  # of a control that was killed
                 (folder / name).write_text("")
@@ -295,6 +310,7 @@ def main():
         run("cc", "-g", "-O1", "-fno-optimize-sibling-calls", *flags, "-o", WORK / name, source)
         run(COMMAND, "record", "--args", "--retval", "-o", WORK / f"{name}-all.ttape", WORK / name)
     check_switches(WORK / "hooks")
+    check_limits(WORK / "plain")
     check_values(WORK / "plain")
     check_copies(WORK / "plain")
     check_keep(WORK / "plain")

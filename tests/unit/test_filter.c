@@ -337,7 +337,8 @@ START_TEST(triggers_have_events_and_actions)
         "parse@lib*(n>3) do on; f = -1 do checkpoint, finish\nf > 5ms times "
         "10 do off; end g do finish;; signal USR1 do off; signal 34 do on;"
         "after 1.5s do checkpoint; do do off; end() do on; exit!= 3 do keep; "
-        "exit = 0x3 do keep; 'exit' = 3 do on; exit > 5ms do keep, on";
+        "exit = 0x3 do keep; 'exit' = 3 do on; exit > 5ms do keep, on;"
+        "f do depth 3, time 1.5ms, off; f do time 0ns; f do depth 9999999999";
     static const struct {
         ttape_trigger_event event;
         uint32_t actions, rule;
@@ -354,7 +355,11 @@ START_TEST(triggers_have_events_and_actions)
                   {TTAPE_TRIGGER_EXIT, TTAPE_TRIGGER_KEEP, TTAPE_NONE, 1, 3},
                   {TTAPE_TRIGGER_END, TTAPE_TRIGGER_KEEP, 6, 1, 0},
                   {TTAPE_TRIGGER_END, TTAPE_TRIGGER_ON, 7, 1, 0},
-                  {TTAPE_TRIGGER_END, TTAPE_TRIGGER_KEEP | TTAPE_TRIGGER_ON, 8, 1, 0}};
+                  {TTAPE_TRIGGER_END, TTAPE_TRIGGER_KEEP | TTAPE_TRIGGER_ON, 8, 1, 0},
+                  {TTAPE_TRIGGER_BEGIN,
+                   TTAPE_TRIGGER_DEPTH | TTAPE_TRIGGER_TIME | TTAPE_TRIGGER_OFF, 9, 1, 0},
+                  {TTAPE_TRIGGER_BEGIN, TTAPE_TRIGGER_TIME, 10, 1, 0},
+                  {TTAPE_TRIGGER_BEGIN, TTAPE_TRIGGER_DEPTH, 11, 1, 0}};
     ttape_filter *filter;
     ttape_error err = {0};
     uint32_t count, rule_count;
@@ -363,7 +368,10 @@ START_TEST(triggers_have_events_and_actions)
     const ttape_trigger *triggers = ttape_filter_get_triggers(filter, &count);
     const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &rule_count);
     ck_assert_uint_eq(count, sizeof wanted / sizeof wanted[0]);
-    ck_assert_uint_eq(rule_count, 9);
+    ck_assert_uint_eq(rule_count, 12);
+    ck_assert(triggers[13].depth == 3 && triggers[13].min_ns == 1500000);
+    ck_assert(triggers[14].depth == 0 && triggers[14].min_ns == 0);
+    ck_assert_uint_eq(triggers[15].depth, UINT32_MAX);
     ck_assert_int_eq(triggers[9].compare, TTAPE_FILTER_NOT_EQUAL);
     for (uint32_t i = 0; i < count; i++) {
         ck_assert_int_eq(triggers[i].event, wanted[i].event);
@@ -403,6 +411,11 @@ START_TEST(what_is_no_trigger_is_refused_at_its_place)
         {"f times 0 do on", 9, "once at least"},
         {"f times x do on", 8, "a number is missing"},
         {"f(n>) do on", 4, "a value is missing"},
+        {"f do depth 0", 11, "1 at least"},
+        {"f do depth", 10, "a number is missing"},
+        {"f do time 5", 11, "the time has no unit"},
+        {"f do depth 2, on, depth 2", 24, "one depth, and one time"},
+        {"f do args", 5, "no action: on, off, depth N, time T, checkpoint, keep or finish"},
         {"exit = 256 do keep", 7, "255 at most"},
         {"exit = 1 do keep, finish", 12, "the only action"},
         {"exit = 1 times 2 do keep", 9, "'do' and an action are missing"},
@@ -431,7 +444,7 @@ int main(void)
     tcase_add_test(tests, conditions_are_bounded);
     tcase_add_test(tests, memory_may_fail);
     tcase_add_test(tests, triggers_have_events_and_actions);
-    tcase_add_loop_test(tests, what_is_no_trigger_is_refused_at_its_place, 0, 16);
+    tcase_add_loop_test(tests, what_is_no_trigger_is_refused_at_its_place, 0, 21);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

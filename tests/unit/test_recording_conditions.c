@@ -404,6 +404,26 @@ START_TEST(signals_and_times_switch)
 }
 END_TEST
 
+/* Behind the call itself; what a rule says below f holds there. */
+START_TEST(depths_change)
+{
+    open_both("depth 3 below f(n=4)", "f(n=2) do depth 1; f(n=5) do depth 2", false);
+    for (uint64_t n = 1; n < 7; n++)
+        call_f(100 * n, n, 1);
+    expect("+f[1] +g -g -f[1] +f[2] -f[1] +f[3] -f[1] +f[4] +g -g -f[1] +f[5] +g -g -f[1] "
+           "+f[6] +g -g -f[1]");
+}
+END_TEST
+
+START_TEST(least_times_change)
+{
+    open_both("", "f(n=2) do time 5ns; f(n=4) do time 0ns", false);
+    for (uint64_t n = 1; n < 6; n++)
+        call_f(100 * n, n, 1);
+    expect("+f[1] +g -g -f[1] +f[2] -f[1] +f[3] -f[1] +f[4] +g -g -f[1] +f[5] +g -g -f[1]");
+}
+END_TEST
+
 /* Where the filter leaves out the call, its trigger is seen. */
 START_TEST(checkpoints_and_ends_are_asked_for)
 {
@@ -447,6 +467,8 @@ int main(void)
                                 times_switch_off,
                                 counts_switch_off,
                                 signals_and_times_switch,
+                                depths_change,
+                                least_times_change,
                                 checkpoints_and_ends_are_asked_for};
     Suite *suite = suite_create("recording conditions");
     TCase *tests = tcase_create("conditions");

@@ -208,7 +208,9 @@ static int check_actions(const char *verb, const struct tool_filter *said,
     const ttape_trigger *all = ttape_filter_get_triggers(triggers, &count);
     for (uint32_t i = 0; i < count; i++)
         if ((all[i].actions & (TTAPE_TRIGGER_CHECKPOINT | TTAPE_TRIGGER_KEEP)) != 0)
-            return tool_usage(verb, "--on '%s': %s is of recordings; here are on, off and finish",
+            return tool_usage(verb,
+                              "--on '%s': %s is of recordings; here are on, off, depth N, time T "
+                              "and finish",
                               said->texts[0],
                               (all[i].actions & TTAPE_TRIGGER_KEEP) != 0 ? "keep" : "checkpoint");
     return TOOL_OK;

@@ -114,6 +114,8 @@ typedef enum ttape_trigger_event {
 #define TTAPE_TRIGGER_CHECKPOINT 4u  /* the trace so far is copied */
 #define TTAPE_TRIGGER_FINISH     8u  /* recording ends */
 #define TTAPE_TRIGGER_KEEP       16u /* the trace stays; without, it does not */
+#define TTAPE_TRIGGER_DEPTH      32u /* `depth` holds for calls that begin, but for the trigger's */
+#define TTAPE_TRIGGER_TIME       64u /* `min_ns` does */
 
 /* What is done while a program is recorded, and when: "parse > 5ms do checkpoint". */
 typedef struct ttape_trigger {
@@ -124,7 +126,9 @@ typedef struct ttape_trigger {
     uint64_t number;
     uint32_t text_at, text_bytes;  /* where it stands in the text */
     ttape_filter_operator compare; /* of TTAPE_TRIGGER_EXIT */
-    uint64_t reserved[1];
+    uint32_t depth;                /* of TTAPE_TRIGGER_DEPTH: 1 at least */
+    uint64_t min_ns;               /* of TTAPE_TRIGGER_TIME: 0: any time */
+    uint64_t reserved[2];
 } ttape_trigger;
 
 /* As ttape_filter_parse, of triggers: their calls are rules of the kind TTAPE_FILTER_CALLS. */

@@ -14,9 +14,16 @@ static ttape_status fail(ttape_error *err, const char *why)
     return err->status;
 }
 
-static bool asks_times(const ttape_filter_rule *rules, uint32_t count)
+static bool asks_times(const struct tool_filter_made *made)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t count;
+    const ttape_filter_rule *rules = made->rules;
+    const ttape_trigger *triggers = ttape_filter_get_triggers(made->triggers, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (triggers[i].event == TTAPE_TRIGGER_AFTER ||
+            (triggers[i].actions & TTAPE_TRIGGER_TIME) != 0)
+            return true;
+    for (uint32_t i = 0; i < made->rule_count; i++) {
         if (rules[i].kind == TTAPE_FILTER_TIME || rules[i].kind == TTAPE_FILTER_TIME_BELOW)
             return true;
         for (uint32_t k = 0; k < rules[i].condition_count; k++)
@@ -42,8 +49,7 @@ static ttape_status check(struct tool_record_rules *rules, const struct tool_fil
         return fail(err, "filter and triggers have more than 64 functions together");
     if (rules->names.symbols == NULL)
         return fail(err, "filters need names: it was begun with --no-symbols");
-    if (rules->lacks_times && (asks_times(filter->rules, filter->rule_count) ||
-                               asks_times(triggers->rules, triggers->rule_count)))
+    if (rules->lacks_times && (asks_times(filter) || asks_times(triggers)))
         return fail(err, "the filter asks for times: it was begun with --clock none");
     const char *unseen = tool_record_unseen(rules, triggers);
     return unseen == NULL ? TTAPE_OK : fail(err, unseen);

@@ -38,7 +38,8 @@ bool tool_record_filter_has_times(const struct tool_record_rules *rules)
     for (uint32_t i = 0; i < tool_record_rule_count(rules); i++)
         has_times |= tool_record_filter_wants(rules, i).times;
     for (uint32_t i = 0; i < count; i++)
-        has_times |= triggers[i].event == TTAPE_TRIGGER_AFTER;
+        has_times |= triggers[i].event == TTAPE_TRIGGER_AFTER ||
+                     (triggers[i].actions & TTAPE_TRIGGER_TIME) != 0;
     return has_times;
 }
 
