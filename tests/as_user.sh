@@ -28,7 +28,11 @@ chown "$uid:$gid" "$home"
 # plans of the system's libraries are made once for all of these tests, not in each
 plans=${TTAPE_BUILD:?}/tests/plans-of-nobody
 mkdir -p "$plans" && chown "$uid:$gid" "$plans" && chmod 700 "$plans" || exit 1
+# shared memory of its own: no other test's recorder finds there what a killed one has left
+apart=(unshare -m sh -c 'size=$(df -Pk /dev/shm | tail -n 1 | tr -s " " | cut -d " " -f 2) &&
+    mount -t tmpfs -o "mode=1777,size=${size}k" none /dev/shm && exec "$@"' sh)
+"${apart[@]}" true 2>/dev/null || apart=()
 # who may not write where Python keeps what it compiled would compile all of it each time
-"${user[@]}" env -u PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE=1 \
+${apart[@]+"${apart[@]}"} "${user[@]}" env -u PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE=1 \
     HOME="$home" TMPDIR="$home" XDG_CACHE_HOME="$plans" PATH="/usr/local/bin:/usr/bin:/bin" \
     "$runner" "$@"

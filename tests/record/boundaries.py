@@ -12,6 +12,7 @@ WAYS = {"write": ("kill", "after", "torn"), "pwrite": ("kill", "after", "torn")}
 def main(most=None, seconds=None, milliseconds=60, options=()):
     """Ends the test. most: of each call; None: all of them."""
     setting.need_verb("record", "recover")
+    setting.go_apart()
     checks, runs = setting.Checks("W8, write boundaries"), failing.Runs(seconds)
     with setting.work_dir() as work:
         # few enough calls for the buffers to hold them all when nobody drains them

@@ -294,6 +294,7 @@ def choose(truths, number, seed):
 def run(count, seed, first=0, at_once=3):
     """`count` kills; ends the test. They mostly wait: `at_once` may be more than the cores."""
     setting.need_verb("record", "recover")
+    setting.go_apart()
     checks = setting.Checks("kills")
     program = setting.build("p_killed.c", log=False)
     with setting.work_dir("ttape-kills.") as work:

@@ -186,6 +186,7 @@ def make_trace(work):
 def main(most=None):
     """At up to so many calls of each function; None: at all."""
     setting.need_verb("record", "recover", "convert", "verify")
+    setting.go_apart()
     checks = setting.Checks("R16, recover is killed")
     with setting.work_dir() as name:
         work = Path(name)

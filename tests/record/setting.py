@@ -22,6 +22,7 @@ COMMAND = Path(os.environ.get("TTAPE_BIN") or BUILD / "tracetape")
 PROGRAMS = HERE / "programs"
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
 MESSAGE = b"tracetape: "  # every line that the command says begins so
+OF_OTHERS = b"which was never finished: see recover"  # another test has killed its recorder
 OURS = ("OWN_", "TRACETAPE", "KILL_")
 DIED = 128
 
@@ -57,6 +58,18 @@ def need_verb(*verbs):
         if subprocess.run([COMMAND, verb, "--help"], check=False, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=120).returncode:
             skip(f"'tracetape {verb}' does not exist")
+
+
+def go_apart():
+    """For tests that kill recorders: into a mount namespace with shared memory of its own, where
+    that is allowed. No other test's `record` finds what is left there, moves it, and says so."""
+    size = os.statvfs("/dev/shm").f_blocks * os.statvfs("/dev/shm").f_frsize
+    words = ["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o mode=1777,size={size} none /dev/shm "
+             '&& TTAPE_APART=1 exec "$@"', "sh"]
+    if os.environ.get("TTAPE_APART") or os.geteuid() != 0 or not shutil.which("unshare") or \
+            run([*words, "true"]).status != 0:
+        return
+    os.execvp(words[0], [*words, *sys.orig_argv])
 
 
 def need_syscalls():
@@ -180,8 +193,9 @@ class Result:
         return " ".join(map(str, self.words))
 
     def said(self):
-        """What the command itself says on standard error, line by line."""
-        return [s.decode(errors="replace") for s in self.err.splitlines() if s.startswith(MESSAGE)]
+        """What the command itself says of this recording on standard error, line by line."""
+        return [s.decode(errors="replace") for s in self.err.splitlines()
+                if s.startswith(MESSAGE) and OF_OTHERS not in s]
 
     def program_err(self):
         return b"".join(s for s in self.err.splitlines(True) if not s.startswith(MESSAGE))

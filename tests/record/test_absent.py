@@ -64,7 +64,7 @@ def check_fronts(checks, trace):
     without_plt = setting.build("p_fronted.c", flags=(*FLAGS, "-fno-plt"), hooks=False, log=False)
     done, _ = record(checks, "no PLT", trace, without_plt)
     said = b"those of libraries that it calls, but for 1 (which not: tracetape info)\n"
-    checks.that(said in done.err and len(done.err.splitlines()) <= 4 and
+    checks.that(said in done.err and len(done.said()) <= 4 and
                 "memcpy" in names_left(trace), f"no PLT, by name: {done.err}")
 
 
@@ -151,7 +151,7 @@ def check_nothing(checks, work, trace):
                             libraries=(library,))
     for options in ((), ("--patch", "."), ("--libcalls",), ("--no-patch",)):
         done = setting.run([setting.COMMAND, "record", "-f", "-o", trace, *options, "--", program])
-        said = [line for line in done.err.decode().splitlines() if line.startswith("tracetape: ")]
+        said = done.said()
         checks.equal((done.status, len(said)), (127, 1), f"not started: {done.err}")
         checks.that("that the loader did not start" in said[0], f"not started: {said}")
 

@@ -553,9 +553,8 @@ def test_stops(checks, work):
 
 def refused(checks, words, reason, what):
     done = setting.tracetape("attach", "--duration", "10ms", "-o", "refused.ttape", *words)
-    said = [line for line in done.err.decode().splitlines() if "was never finished" not in line]
-    checks.equal((done.status, len(said)), (4, 1), f"{what}: {said}")  # of this program, not others
-    checks.that(reason in said[0], f"{what}: {said}")
+    checks.equal((done.status, len(done.said())), (4, 1), f"{what}: {done.err}")
+    checks.that(reason in done.said()[0], f"{what}: {done.err}")
 
 
 def test_refusals(checks, work):

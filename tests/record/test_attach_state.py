@@ -414,6 +414,7 @@ def check_all(checks, work):
 
 def main():
     setting.need_verb("attach")
+    setting.go_apart()
     checks = setting.Checks("state while attached")
     with setting.work_dir() as folder:
         if test_attach.LACKS in setting.tracetape("attach", "--duration", "10ms", "1").err.decode():

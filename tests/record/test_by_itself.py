@@ -140,6 +140,7 @@ def check_killed(checks, work):
 
 def main():
     setting.need_verb("record")
+    setting.go_apart()
     checks = setting.Checks("by itself")
     with setting.work_dir() as folder:
         work = Path(folder)

@@ -229,6 +229,7 @@ def check_small_stack(checks, trace, program):
 
 def main():
     setting.need_verb("record", "last")
+    setting.go_apart()
     checks = setting.Checks("endings")
     with setting.work_dir() as folder:
         work = Path(folder)

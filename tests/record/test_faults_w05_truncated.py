@@ -125,6 +125,7 @@ def main():
     setting.need_verb("record")
     if not os.access("/dev/shm", os.W_OK):
         setting.skip("no /dev/shm here")
+    setting.go_apart()
     checks = setting.Checks("W5, truncated")
     with setting.work_dir() as work:
         removed(checks, work)

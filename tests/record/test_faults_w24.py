@@ -138,6 +138,7 @@ def helper(checks, work):
 def main():
     setting.need_verb("record", "recover")
     setting.need_command("chrt")
+    setting.go_apart()
     checks = setting.Checks("W24")
     with setting.work_dir() as work:
         no_threads(checks, work)

@@ -52,6 +52,7 @@ def check_left(checks, folder, program):
 
 def main():
     setting.need_verb("record", "report")
+    setting.go_apart()
     checks = setting.Checks("kept idle")
     with setting.work_dir() as folder:
         trace = Path(folder, "kept.ttape")

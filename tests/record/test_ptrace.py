@@ -280,6 +280,7 @@ def test_attached():
 
 def main():
     setting.need_syscalls()
+    setting.go_apart()
     source = setting.PROGRAMS / "p_known_calls.c"
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -89,6 +89,7 @@ def check_names(checks, work, given):
 def main():
     setting.need_verb("record", "recover", "convert")
     faults.need_mounts()
+    setting.go_apart()
     checks = setting.Checks("R16, recover on a full disk")
     with setting.work_dir() as name:
         work = Path(name)

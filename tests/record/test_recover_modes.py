@@ -182,6 +182,7 @@ def check(work, program, mode, ends, whole, checks):
 def main():
     setting.need_verb("record", "recover", "verify", "dump")
     setting.need_command("gcc")
+    setting.go_apart()
     checks = setting.Checks("recover in every mode")
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)

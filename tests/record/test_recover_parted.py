@@ -41,6 +41,7 @@ def record(work):
 
 def main():
     setting.need_verb("record")
+    setting.go_apart()
     checks = setting.Checks("R16, parted")
     with setting.work_dir() as work:
         pid, folder = record(work)

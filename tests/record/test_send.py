@@ -478,6 +478,7 @@ def check_left(checks, folder, program, other):
 
 def main():
     setting.need_verb("record", "receive", "send")
+    setting.go_apart()
     checks = setting.Checks("send")
     program = setting.build("p_steps.c", flags=("-O1",), log=False)
     with setting.work_dir() as folder:
