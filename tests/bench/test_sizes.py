@@ -2,7 +2,7 @@
 """Sizes are exact: sizes.csv says what the first million events of each recording take under each
 setting, by category, and any difference fails, so that the diff of that file is the review.
 
-  test_sizes.py            recomputes and compares: three recordings, with TTAPE_THOROUGH=1 all; 77
+  test_sizes.py            recomputes and compares: two recordings, with TTAPE_THOROUGH=1 all; 77
                            where they are absent (the rows of inputs that the test makes itself
                            are compared all the same)
   test_sizes.py --write    writes sizes.csv anew; keeps the rows of absent recordings"""
@@ -27,7 +27,7 @@ TABLE = HERE / "sizes.csv"
 PARTS = ("order", "times", "values", "summaries", "sites", "models", "other")
 FIELDS = ("recording", "setting", "events", *PARTS, "file", "bytes_per_event")
 SYNTHETIC = {"synthetic": (200_000, 300), "synthetic_small": (1_000, 40)}  # events, functions
-FEW = ("sqlite", "tcc", "lua_jmp")  # what the gate compares of SIZED; --write has all
+FEW = ("sqlite", "lua_jmp")  # what the gate compares of SIZED; --write has all
 ZSTD_SETTINGS = ("literal", "level1")  # their bytes depend on the version of zstd too
 ZSTD_TOLERANCE = 0.02
 

@@ -22,7 +22,7 @@ def main():
     setting.need_verb("record")
     checks = setting.Checks("stack_use")
     with setting.work_dir() as folder:
-        environment = {**os.environ, "XDG_CACHE_HOME": folder}
+        environment = {**os.environ, "XDG_CACHE_HOME": setting.plans(f"{folder}/cache")}
         program = setting.build("p_stack_use.c", flags=["-O1"], hooks=False, log=False)
         plain = depths(subprocess.run([program], capture_output=True, text=True, check=True,
                                       timeout=60).stdout)

@@ -15,7 +15,7 @@ import traces
 PLAIN = ("-O2", "-fno-optimize-sibling-calls")
 OWN = "^(main|works|f[0-9]+|[a-z]+(_[a-z]+)*)$"
 SEEDS = setting.cut(range(60), range(2))
-ROUNDS = setting.cut(1000000, 20000)
+ROUNDS = setting.cut(1000000, 5000)
 # Of the C library and what the compiler adds; where a handler comes is another place each time.
 LEFT_OUT = ("frame_dummy", "register_tm_clones", "deregister_tm_clones")
 
