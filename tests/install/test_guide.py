@@ -13,6 +13,9 @@ from pathlib import Path
 import test_manual_examples as manual
 
 SOURCE, COMMAND = manual.SOURCE, manual.COMMAND
+# A reader types the next command when it has long been there.
+SLEEPS = ("until grep -q '^Name:.sleep' /proc/$!/status && grep -q '^State:.S' /proc/$!/status; "
+          "do :; done;")
 STATUS = {"tracetape record ./staff": 139, "tracetape record -o killed.ttape": -9,
           "tracetape record -o wait.ttape": 142}
 
@@ -39,6 +42,7 @@ def shell(folder, line):
     tools = f"{folder / 'bin'}:{COMMAND.parent}:{os.environ['PATH']}"
     line = re.sub(r"^tracetape view .*$", r"timeout -s INT 1 \g<0> || [ $? = 124 ]", line,
                   flags=re.M)  # it serves until it is interrupted
+    line = re.sub(r"^(sleep \d+ &)", rf"\1 {SLEEPS}", line)
     done = subprocess.run(["bash", "-ec", line], cwd=folder / "work", check=False, text=True,
                           env={**os.environ, "PATH": tools}, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
