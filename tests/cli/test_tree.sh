@@ -447,6 +447,48 @@ status 3 timeout 100 "$T" tree --full wide.ttape
 has err 'the whole tree would take too long: calls are left out'
 has out 'thread 1 of process 1.*  \.\.\.$'
 
+# What is shorter than --min-time takes little memory until it is left out, and is left out of what
+# is folded: long siblings, long series, and calls that are short each and long together.
+python3 - >random.txt <<'END'
+import random
+draw, now, lines = random.Random(7), 1000, []
+def call(name, *below):
+    global now
+    lines.append(f"{now} 1 enter {name}")
+    now += draw.choice((1, 1, 2, 900 if name == "slow" else 3))
+    for one in below:
+        one()
+    lines.append(f"{now} 1 exit")
+    now += 1
+def leaf(): call(draw.choice("abcd"))
+def node(): call(draw.choice("pqr"), *[draw.choice((leaf, leaf, leaf, node))
+                                       for _ in range(draw.randrange(5))])
+def equal(): [call("e", leaf_e, lambda: call("slow"), leaf_e) for _ in range(300)]
+def leaf_e(): call("f")
+def wide(): call("wide", *[draw.choice((node, leaf, node, equal if draw.random() < .01 else leaf))
+                           for _ in range(4000)])
+call("main", wide, wide)
+print("\n".join(lines))
+END
+status 0 "$T" convert random.txt -o random.ttape
+check_python <<'END'
+from tree import *
+for least in (20, 3000):
+    folded, _ = tree("random.ttape", "--full", "--fold", "--min-time", "0")
+    shown, _ = tree("random.ttape", "--full", "--fold", "--min-time", f"{least}ns",
+                    "--memory", "20M")
+    def left(node):
+        out = [(node["kind"], node["node"] if "node" in node else "", node["time_ns"],
+                node.get("calls"), node.get("events_below"), node.get("self_ns"))]
+        for child in node.children:
+            if child["time_ns"] >= least:
+                out += left(child)
+        return out
+    wanted, got = left(folded[0]), left(shown[0])
+    assert wanted == got and len(got) > 1, (least, len(wanted), len(got))
+    assert sum(1 for _ in shown[0].walk()) == len(got)
+END
+
 # Stacks side by side: the counts of a thread are those of all of them.
 cat >stacks.txt <<'END'
 0 1 enter a

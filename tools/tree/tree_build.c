@@ -9,6 +9,7 @@
 #define ITEMS_MOST ((size_t)1 << 14)
 
 #define LAZY_LEVELS 2u
+#define ITEMS_LOOSE ((size_t)64) /* more than folding looks back */
 
 /* ---- items ---- */
 
@@ -27,6 +28,10 @@ struct tool_item *tool_item_add(struct tool_item **list, size_t *count, size_t *
 
 void tool_item_clear(struct tool_item *item)
 {
+    struct tool_item packed;
+    struct tool_unpacking u = tool_unpack_begin(item);
+    while (tool_unpack_next(&u, &packed))
+        tool_item_clear(&packed);
     for (size_t i = 0; i < item->child_count; i++)
         tool_item_clear(&item->children[i]);
     free(item->children);
@@ -167,11 +172,9 @@ static struct tool_tree_level *level_at(struct tool_tree *view, uint32_t depth)
 
 static void clear_level(struct tool_tree_level *level)
 {
-    for (size_t i = 0; i < level->parent.child_count; i++)
-        tool_item_clear(&level->parent.children[i]);
-    free(level->parent.shorts.names);
-    level->parent.child_count = 0;
-    level->parent.shorts = (struct tool_shorts){0};
+    if (level->parent.child_count > 0 || level->parent.packed != NULL ||
+        level->parent.shorts.count > 0)
+        tool_item_clear(&level->parent);
     level->below = 0;
 }
 
@@ -187,6 +190,33 @@ void tool_tree_rows_close(struct tool_tree *view)
     view->rows = NULL;
 }
 
+/* What is not shown in the end may be most of what there is: of the largest few are kept, and to a
+ * --min-time they are packed. What is not folded yet is at the end of the list. */
+static bool may_pack(const struct tool_tree *view)
+{
+    return view->full && view->fold && view->largest_count == 0 && view->min_ns > 0;
+}
+
+static void pack_children(struct tool_tree *view, struct tool_item *parent)
+{
+    if (!may_pack(view) || parent->child_count < 2 * ITEMS_LOOSE)
+        return;
+    tool_tree_fold(view, parent);
+    if (parent->child_count > ITEMS_LOOSE)
+        tool_pack(parent, parent->child_count - ITEMS_LOOSE);
+}
+
+static void pack_all_children(const struct tool_tree *view, struct tool_item *item)
+{
+    item->loose = 0;
+    for (size_t i = 0; i < item->child_count; i++)
+        item->loose += 1 + item->children[i].loose;
+    if (may_pack(view) && item->loose >= ITEMS_LOOSE) {
+        tool_pack(item, item->child_count);
+        item->loose = 0;
+    }
+}
+
 /* The calls of a level are those of this item, in a block of their size; the level's own one is
  * used again. Returns how many items there are below it. */
 static size_t take_level(struct tool_tree *view, struct tool_tree_level *level,
@@ -196,6 +226,10 @@ static size_t take_level(struct tool_tree *view, struct tool_tree_level *level,
     size_t below = level->below;
     if (view->fold && from->child_count > 0)
         tool_tree_fold(view, from);
+    pack_all_children(view, from);
+    item->loose = from->loose;
+    item->packed = from->packed;
+    from->packed = NULL;
     if (from->child_count > 0) {
         item->children = tool_reallocate(NULL, from->child_count, sizeof(*item->children));
         memcpy(item->children, from->children, from->child_count * sizeof(*item->children));
@@ -212,6 +246,7 @@ static void trim_children(struct tool_tree *view, struct tool_item *parent, size
 {
     if (view->largest_count > 0 && *below > ITEMS_MOST + 4 * (size_t)view->largest_count)
         *below = tool_tree_trim(view, parent);
+    pack_children(view, parent);
 }
 
 /* A call whose partition is decoded: what is below it came before it. */
@@ -221,18 +256,23 @@ static void add_local(struct building *b, struct tool_item *parent, const ttape_
     struct tool_tree *view = b->view;
     struct tool_tree_level *below = level_at(view, depth + 1);
     size_t *parent_below = depth > 1 ? &below[-1].below : &b->below;
-    struct tool_item item = {.kind = TOOL_ITEM_NODE, .node = *node, .count = 1};
-    bool is_seen = tool_tree_cut(view, &item);
     parent = depth > 1 ? &below[-1].parent : parent;
-    if (!is_seen || (!view->fold && tool_tree_is_short(view, &item))) {
+    struct tool_item *item =
+        tool_item_add(&parent->children, &parent->child_count, &parent->child_capacity);
+    item->node = *node;
+    bool is_seen = tool_tree_cut(view, item);
+    if (!is_seen || (!view->fold && tool_tree_is_short(view, item))) {
         if (is_seen)
-            tool_shorts_add(&parent->shorts, &item, 1);
+            tool_shorts_add(&parent->shorts, item, 1);
+        parent->child_count--;
         clear_level(below);
         return;
     }
-    item.deeper = depth > b->depth && has_more(node);
-    *parent_below += 1 + take_level(view, below, &item);
-    *tool_item_add(&parent->children, &parent->child_count, &parent->child_capacity) = item;
+    item->deeper = depth > b->depth && has_more(node);
+    *parent_below += 1;
+    if (below->parent.child_count > 0 || below->parent.packed != NULL ||
+        below->parent.shorts.count > 0)
+        *parent_below += take_level(view, below, item);
     trim_children(view, parent, parent_below);
 }
 
@@ -339,6 +379,7 @@ static size_t build_children(struct tool_tree *view, struct tool_item *item, uin
     tool_tree_step_in(view, &item->node, false);
     if (view->fold)
         tool_tree_fold(view, item);
+    pack_all_children(view, item);
     return b.below;
 }
 

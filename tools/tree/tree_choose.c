@@ -96,20 +96,36 @@ bool tool_tree_is_short(const struct tool_tree *view, const struct tool_item *it
            !(hidden && item->node.pruned.part_count > 0);
 }
 
+static void drop_short(const struct tool_tree *view, struct tool_item *parent, uint64_t times);
+
+/* False: the child went to the bracket. */
+static bool is_left(const struct tool_tree *view, struct tool_item *parent, struct tool_item *child,
+                    uint64_t times)
+{
+    if (child->is_shell || child->kind == TOOL_ITEM_PARTS || !tool_tree_is_short(view, child)) {
+        drop_short(view, child, times * child->count);
+        return true;
+    }
+    tool_shorts_add(&parent->shorts, child, times);
+    tool_item_clear(child);
+    return false;
+}
+
 static void drop_short(const struct tool_tree *view, struct tool_item *parent, uint64_t times)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < parent->child_count; i++) {
-        struct tool_item *child = &parent->children[i];
-        if (child->is_shell || child->kind == TOOL_ITEM_PARTS || !tool_tree_is_short(view, child)) {
-            drop_short(view, child, times * child->count);
-            parent->children[kept++] = *child;
-            continue;
-        }
-        tool_shorts_add(&parent->shorts, child, times);
-        tool_item_clear(child);
-    }
-    parent->child_count = kept;
+    struct tool_item *list = NULL, child;
+    size_t count = 0, capacity = 0;
+    struct tool_unpacking packed = tool_unpack_begin(parent);
+    while (tool_unpack_next(&packed, &child))
+        if (is_left(view, parent, &child, times))
+            *tool_item_add(&list, &count, &capacity) = child;
+    for (size_t i = 0; i < parent->child_count; i++)
+        if (is_left(view, parent, &parent->children[i], times))
+            *tool_item_add(&list, &count, &capacity) = parent->children[i];
+    free(parent->children);
+    parent->children = list;
+    parent->child_count = count;
+    parent->child_capacity = capacity;
 }
 
 /* ---- the largest ---- */

@@ -15,32 +15,46 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-/* Parts are never equal: what is in them is not known. */
-static void describe(struct tool_item *item)
+uint64_t tool_hash_child(uint64_t hash, const struct tool_item *child)
 {
-    uint64_t shape = mix(mix(item->kind, item->node.site), item->node.frame_kind);
-    shape = mix(mix(shape, item->node.argument), item->child_count);
+    return mix(hash, child->hash);
+}
+
+static uint64_t count_children(const struct tool_item *item)
+{
+    return item->child_count + tool_packed_count(item->packed);
+}
+
+/* Parts are never equal: what is in them is not known. */
+void tool_item_describe(struct tool_item *item)
+{
+    uint64_t shape = tool_packed_hash(item->packed);
     item->repeats = item->kind != TOOL_ITEM_PARTS && item->node.id.kind != TTAPE_NODE_STREAM;
     for (size_t i = 0; i < item->child_count; i++) {
-        shape = mix(shape, item->children[i].hash);
+        shape = tool_hash_child(shape, &item->children[i]);
         item->repeats = item->repeats && item->children[i].repeats;
     }
-    item->shape = shape;
-    item->hash = mix(shape, item->count);
+    shape = mix(shape, (uint64_t)item->node.site << 32 | item->node.argument);
+    shape = mix(shape, (uint64_t)item->node.frame_kind << 32 | item->kind);
+    item->shape = mix(shape, count_children(item));
+    item->hash = mix(item->shape, item->count);
 }
 
-static bool equal_lists(const struct tool_item *a, const struct tool_item *b, size_t count);
+static bool equal_lists(struct tool_item *a, struct tool_item *b, size_t count);
 
 /* But for the count. */
-static bool similar(const struct tool_item *a, const struct tool_item *b)
+static bool similar(struct tool_item *a, struct tool_item *b)
 {
-    return a->shape == b->shape && a->repeats && b->repeats && a->kind == b->kind &&
-           a->node.site == b->node.site && a->node.frame_kind == b->node.frame_kind &&
-           a->node.argument == b->node.argument && a->child_count == b->child_count &&
-           equal_lists(a->children, b->children, a->child_count);
+    if (a->shape != b->shape || !a->repeats || !b->repeats || a->kind != b->kind ||
+        a->node.site != b->node.site || a->node.frame_kind != b->node.frame_kind ||
+        a->node.argument != b->node.argument || count_children(a) != count_children(b))
+        return false;
+    tool_unpack(a);
+    tool_unpack(b);
+    return equal_lists(a->children, b->children, a->child_count);
 }
 
-static bool equal_lists(const struct tool_item *a, const struct tool_item *b, size_t count)
+static bool equal_lists(struct tool_item *a, struct tool_item *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (a[i].hash != b[i].hash || a[i].count != b[i].count)
@@ -56,8 +70,11 @@ static void merge(struct tool_item *to, struct tool_item *from)
 {
     tool_item_sum(to, from);
     tool_shorts_sum(&to->shorts, &from->shorts);
-    for (size_t i = 0; i < to->child_count; i++)
+    to->loose = 0;
+    for (size_t i = 0; i < to->child_count; i++) {
         merge(&to->children[i], &from->children[i]);
+        to->loose += 1 + to->children[i].loose;
+    }
     from->child_count = 0;
     tool_item_clear(from);
 }
@@ -76,7 +93,7 @@ static bool fold_one(struct folding *f)
     uint64_t count = before->count + last->count;
     merge(before, last);
     before->count = count;
-    describe(before);
+    tool_item_describe(before);
     f->count--;
     return true;
 }
@@ -95,7 +112,7 @@ static bool fold_again(struct folding *f, size_t period)
         merge(&before->children[i], &last[i]);
     }
     before->count++;
-    describe(before);
+    tool_item_describe(before);
     f->count -= period;
     return true;
 }
@@ -106,6 +123,8 @@ static bool fold_new(struct folding *f, size_t period)
     if (f->count < 2 * period)
         return false;
     struct tool_item *first = &f->items[f->count - 2 * period], *second = first + period;
+    if (first[period - 1].hash != second[period - 1].hash) /* mostly so */
+        return false;
     for (size_t i = 0; i < period; i++)
         if (first[i].kind != TOOL_ITEM_NODE || !first[i].repeats)
             return false;
@@ -123,7 +142,7 @@ static bool fold_new(struct folding *f, size_t period)
         *tool_item_add(&sequence.children, &sequence.child_count, &sequence.child_capacity) =
             first[i];
     }
-    describe(&sequence);
+    tool_item_describe(&sequence);
     *first = sequence;
     f->count -= 2 * period - 1;
     return true;
@@ -133,13 +152,13 @@ void tool_items_fold(struct tool_item *items, size_t *count)
 {
     struct folding f = {.items = items};
     for (size_t i = 0; i < *count; i++) {
-        describe(&items[i]);
+        tool_item_describe(&items[i]);
         if (f.count != i)
             items[f.count] = items[i];
         f.count++;
         for (bool folded = true; folded;) { /* what was folded may complete a sequence */
             folded = fold_one(&f);
-            for (size_t period = 2; period <= PERIOD_MOST && !folded; period++)
+            for (size_t period = 2; period <= PERIOD_MOST && period < f.count && !folded; period++)
                 folded = fold_again(&f, period) || fold_new(&f, period);
         }
     }
@@ -147,8 +166,8 @@ void tool_items_fold(struct tool_item *items, size_t *count)
 }
 
 /* Where the item that is equal to this one is kept in a table of indexes plus one. */
-static uint32_t *find_equal(const struct tool_item *items, uint32_t *table, size_t mask,
-                            const struct tool_item *item)
+static uint32_t *find_equal(struct tool_item *items, uint32_t *table, size_t mask,
+                            struct tool_item *item)
 {
     size_t at = (size_t)item->shape & mask;
     while (table[at] != 0 && !similar(&items[table[at] - 1], item))
@@ -164,7 +183,7 @@ static void spread(struct tool_item *item, uint64_t times, struct tool_item **li
         struct tool_item *added = tool_item_add(list, count, capacity);
         *added = *item;
         added->count *= times;
-        describe(added);
+        tool_item_describe(added);
         return;
     }
     for (size_t i = 0; i < item->child_count; i++)
@@ -201,7 +220,7 @@ void tool_items_gather(struct tool_item **items, size_t *count, size_t *capacity
     free(table);
     free(*items);
     for (size_t i = 0; i < kept; i++)
-        describe(&list[i]);
+        tool_item_describe(&list[i]);
     *items = list;
     *count = kept;
     *capacity = room;

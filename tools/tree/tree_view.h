@@ -3,6 +3,7 @@
  *   verb_tree.c -> tree_open.c (what --open names) -> tree_build.c (walks, filters) -> items
  *                            -> tree_mostly.c (what is in brackets)
  *                            -> tree_fold.c (repeated siblings once)
+ *                            -> tree_pack.c (few bytes for those that may be left out)
  *               -> tree_choose.c (the largest, the rest in brackets) -> tree_source.c (where
  *                  functions are written) -> tree_print.c, tree_json.c */
 #ifndef TOOL_TREE_VIEW_H
@@ -62,7 +63,9 @@ struct tool_item {
     bool is_apart;        /* tree_fold.c: others stand between those that it counts */
     int64_t busy_ns;      /* tree_choose.c: of its time, what is not in waiting functions */
     bool is_shell;        /* only on the way to what was opened: nothing but its name is known */
-    struct tool_shorts shorts; /* of its children */
+    struct tool_shorts shorts;  /* of its children */
+    struct tool_packed *packed; /* children before these: tree_pack.c */
+    size_t loose;               /* items below it that are not packed */
     struct tool_item *children;
     size_t child_count, child_capacity;
 };
@@ -179,6 +182,30 @@ void tool_tree_mostly_close(struct tool_tree *view);
 void tool_items_fold(struct tool_item *items, size_t *count);
 /* Equal siblings become one wherever they stand, at the first one's place; sequences go. */
 void tool_items_gather(struct tool_item **items, size_t *count, size_t *capacity);
+
+/* Sets what makes an item equal to others; its children's are set. */
+void tool_item_describe(struct tool_item *item);
+/* Of a list of children, from 0 on, with one more. */
+uint64_t tool_hash_child(uint64_t hash, const struct tool_item *child);
+
+/* ---- tree_pack.c ---- */
+
+/* The first `count` children of an item, which are folded, become bytes. Those that are packed
+ * already stand before them. */
+void tool_pack(struct tool_item *parent, size_t count);
+void tool_unpack(struct tool_item *parent);
+uint64_t tool_packed_count(const struct tool_packed *packed);
+uint64_t tool_packed_hash(const struct tool_packed *packed);
+
+/* Packed children one by one, each of which is the caller's; afterwards the parent has none. */
+struct tool_unpacking {
+    struct tool_packed *from;
+    size_t at;
+    uint64_t left;
+};
+struct tool_unpacking tool_unpack_begin(struct tool_item *parent);
+/* False: there is none left. To be called until then. */
+bool tool_unpack_next(struct tool_unpacking *unpacking, struct tool_item *item);
 
 /* ---- tree_choose.c ---- */
 
