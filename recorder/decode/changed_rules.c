@@ -118,8 +118,8 @@ static ttape_status take(struct ttp_encode *e, const char *text, size_t size, tt
     ttape_site_rules rules = e->options.rules;
     ttape_call_conditions conditions = e->options.conditions;
     if (!ttp_filter_is_on(e)) {
-        refuse(e->directory, "it was begun without --filter and --on: with --filter '' they can "
-                             "be changed");
+        refuse(e->directory, "it was begun without --filter, and without --on but of an exit "
+                             "status: with --filter '' they can be changed");
         return TTAPE_OK;
     }
     for (size_t i = 0; i < e->threads.count; i++)

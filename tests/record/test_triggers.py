@@ -256,6 +256,7 @@ def check_control(server):
 def check_control_refused(server):
     """A recording that keeps no frames, and one without names, say so; nothing changes."""
     for options, words in (((), "with --filter '' they can be changed"),
+                           (("--on", "exit = 0 do keep"), "but of an exit status"),
                            (("--depth", "9", "--no-symbols"), "begun with --no-symbols"),
                            (("--filter", "", "--clock", "none"), "begun with --clock none")):
         with serving(server, *options) as (recorder, _):
