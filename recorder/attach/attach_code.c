@@ -1,8 +1,11 @@
-/* Bytes of code in a process that stands still, written page by page: the kernel copies a page in
- * one piece, so that whoever is killed meanwhile leaves whole jumps only. */
+/* Bytes of code in a process that stands still, read and written by pages, of which many lie one
+ * behind the other: the kernel copies each page in one piece, so that whoever is killed meanwhile
+ * leaves whole jumps only. */
 #include <string.h>
 
 #include "recorder/attach/attach_inside.h"
+
+#define RUN_MOST 16u
 
 static uint64_t page_of(const struct ttp_change *change) { return change->at & ~(TTP_PAGE - 1); }
 
@@ -15,69 +18,120 @@ static uint32_t page_end(const struct ttp_changes *changes, uint32_t from)
     return end;
 }
 
-static uint64_t bytes_in(const uint8_t *page, const struct ttp_change *change)
+/* Pages one behind the other that all have changes: [from, end) of these. */
+struct run {
+    uint64_t at;
+    uint32_t pages, from, end;
+    uint32_t written; /* bits of pages that are other than they were */
+};
+
+static struct run find_run(const struct ttp_changes *changes, uint32_t from, uint32_t most)
 {
-    return ttp_bytes_read(page + change->at % TTP_PAGE, change->count);
+    struct run run = {page_of(&changes->list[from]), 1, from, page_end(changes, from), 0};
+    while (run.end < changes->count && run.pages < most &&
+           page_of(&changes->list[run.end]) == run.at + run.pages * TTP_PAGE) {
+        run.end = page_end(changes, run.end);
+        run.pages++;
+    }
+    return run;
+}
+
+static bool read_run(int memory, const struct run *run, uint8_t *bytes)
+{
+    return ttp_memory_read(memory, run->at, bytes, run->pages * TTP_PAGE);
+}
+
+static bool write_run(int memory, const struct run *run, const uint8_t *bytes)
+{
+    bool is_whole = true;
+    for (uint32_t i = 0, end; i < run->pages; i = end + 1) {
+        for (end = i; end < run->pages && (run->written >> end & 1) != 0; end++)
+            continue;
+        is_whole &= end == i || ttp_memory_write(memory, run->at + i * TTP_PAGE,
+                                                 bytes + i * TTP_PAGE, (end - i) * TTP_PAGE);
+    }
+    return is_whole;
+}
+
+static uint64_t bytes_in(const struct run *run, const uint8_t *bytes,
+                         const struct ttp_change *change)
+{
+    return ttp_bytes_read(bytes + (change->at - run->at), change->count);
+}
+
+static void put(struct run *run, uint8_t *bytes, const struct ttp_change *change, uint64_t number)
+{
+    ttp_bytes_write(bytes + (change->at - run->at), change->count, number);
+    run->written |= UINT32_C(1) << (change->at - run->at) / TTP_PAGE;
 }
 
 /* False: it is not as it was decided for. */
-static bool change_page(uint8_t *page, const struct ttp_changes *changes, uint32_t from,
-                        uint32_t end, const bool *skip)
+static bool change_run(struct run *run, uint8_t *bytes, const struct ttp_changes *changes,
+                       const bool *skip)
 {
-    for (uint32_t i = from; i < end; i++) {
+    for (uint32_t i = run->from; i < run->end; i++) {
         const struct ttp_change *change = &changes->list[i];
         if (skip != NULL && skip[i])
             continue;
-        if (bytes_in(page, change) != change->was)
+        if (bytes_in(run, bytes, change) != change->was)
             return false;
-        ttp_bytes_write(page + change->at % TTP_PAGE, change->count, change->becomes);
+        put(run, bytes, change, change->becomes);
     }
     return true;
 }
 
 bool ttp_code_apply(int memory, const struct ttp_changes *changes, const bool *skip)
 {
-    uint8_t page[TTP_PAGE];
+    uint8_t bytes[RUN_MOST * TTP_PAGE];
     struct ttp_restored restored;
-    for (uint32_t from = 0, end; from < changes->count; from = end) {
-        end = page_end(changes, from);
-        uint64_t at = page_of(&changes->list[from]);
-        if (ttp_memory_read(memory, at, page, sizeof page) &&
-            change_page(page, changes, from, end, skip) &&
-            ttp_memory_write(memory, at, page, sizeof page))
+    struct run run = {.end = 0};
+    while (run.end < changes->count) {
+        run = find_run(changes, run.end, RUN_MOST);
+        if (read_run(memory, &run, bytes) && change_run(&run, bytes, changes, skip) &&
+            write_run(memory, &run, bytes))
             continue;
-        const struct ttp_changes before = {.list = changes->list, .count = end};
+        const struct ttp_changes before = {.list = changes->list, .count = run.end};
         (void)ttp_code_restore(memory, &before, &restored);
         return false;
     }
     return true;
 }
 
+static void restore_run(struct run *run, uint8_t *bytes, const struct ttp_changes *changes,
+                        struct ttp_restored *restored)
+{
+    for (uint32_t i = run->from; i < run->end; i++) {
+        const struct ttp_change *change = &changes->list[i];
+        uint64_t now = bytes_in(run, bytes, change);
+        restored->foreign += now != change->becomes && now != change->was;
+        if (now != change->becomes)
+            continue;
+        put(run, bytes, change, change->was);
+        restored->changed++;
+    }
+}
+
+/* Where one of the pages cannot be read, the others are put back all the same. */
 bool ttp_code_restore(int memory, const struct ttp_changes *changes, struct ttp_restored *restored)
 {
-    uint8_t page[TTP_PAGE];
+    uint8_t bytes[RUN_MOST * TTP_PAGE];
+    struct run run = {.end = 0};
     bool is_whole = true;
     *restored = (struct ttp_restored){.low = UINT64_MAX};
-    for (uint32_t from = 0, end; from < changes->count; from = end) {
-        end = page_end(changes, from);
-        uint64_t at = page_of(&changes->list[from]);
-        uint32_t ours = 0;
-        bool is_read = ttp_memory_read(memory, at, page, sizeof page);
-        is_whole &= is_read;
-        for (uint32_t i = from; is_read && i < end; i++) {
-            const struct ttp_change *change = &changes->list[i];
-            uint64_t now = bytes_in(page, change);
-            restored->foreign += now != change->becomes && now != change->was;
-            if (now != change->becomes)
-                continue;
-            ttp_bytes_write(page + change->at % TTP_PAGE, change->count, change->was);
-            ours++;
+    while (run.end < changes->count) {
+        uint32_t from = run.end;
+        run = find_run(changes, from, RUN_MOST);
+        bool is_read = read_run(memory, &run, bytes);
+        if (!is_read && run.pages > 1) {
+            run = find_run(changes, from, 1);
+            is_read = read_run(memory, &run, bytes);
         }
-        if (ours != 0 && !ttp_memory_write(memory, at, page, sizeof page))
-            is_whole = false;
-        restored->changed += ours;
-        restored->low = at < restored->low ? at : restored->low;
-        restored->high = at + TTP_PAGE > restored->high ? at + TTP_PAGE : restored->high;
+        if (is_read)
+            restore_run(&run, bytes, changes, restored);
+        is_whole &= is_read && write_run(memory, &run, bytes);
+        uint64_t end = run.at + run.pages * TTP_PAGE;
+        restored->low = run.at < restored->low ? run.at : restored->low;
+        restored->high = end > restored->high ? end : restored->high;
     }
     return is_whole;
 }

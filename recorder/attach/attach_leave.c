@@ -91,12 +91,14 @@ static void order_changes(struct leaving *l)
     l->changes.count = kept;
 }
 
-/* The list has room for what was taken out of it. */
+/* The list has room for what was taken out of it, and stays sorted. */
 static void give_late(struct leaving *l)
 {
-    l->changes.list[l->changes.count++] = l->late_change;
-    l->unwind_at = 0;
-    order_changes(l);
+    uint32_t i = l->changes.count++;
+    for (; i > 0 && l->changes.list[i - 1].at > l->late_change.at; i--)
+        l->changes.list[i] = l->changes.list[i - 1];
+    l->changes.list[i] = l->late_change;
+    l->unwind_at = l->late.count = 0;
 }
 
 /* The lists, one behind the other, and all of them as one that is sorted. */

@@ -1,6 +1,7 @@
 /* How processes are left: by what stands in a segment, here in one of the test's own that is in its
  * children. Nothing of them is patched. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -242,6 +243,64 @@ START_TEST(test_goes_in_parts)
 }
 END_TEST
 
+enum { CODE_PAGES = 40, GAP = 20, CHANGES = 2 * (CODE_PAGES - 1) };
+
+/* Each page has two, the second at its end; one page has none. */
+static uint8_t *make_changes(struct ttp_change list[CHANGES])
+{
+    uint8_t *memory = mmap(NULL, CODE_PAGES * TTP_PAGE, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(memory != MAP_FAILED);
+    for (uint32_t page = 0, i = 0; page < CODE_PAGES; page++)
+        for (uint32_t second = 0; page != GAP && second < 2; second++, i++)
+            list[i] = (struct ttp_change){.at = (uintptr_t)memory + page * TTP_PAGE +
+                                                (second ? TTP_PAGE - 5 : 8),
+                                          .becomes = 0xe9 + 0x100 * (uint64_t)(i + 1),
+                                          .count = 5};
+    return memory;
+}
+
+static uint32_t count_changed(const struct ttp_change *list, uint32_t but_page)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < CHANGES; i++)
+        if (i / 2 != but_page)
+            count += ttp_bytes_read((const uint8_t *)(uintptr_t)list[i].at, 5) == list[i].becomes;
+    return count;
+}
+
+/* Pages that lie one behind the other are changed together, all of them or none; what cannot be
+ * read keeps no other page from being put back. */
+START_TEST(test_code)
+{
+    struct ttp_change list[CHANGES];
+    uint8_t *memory = make_changes(list);
+    struct ttp_changes changes = {.list = list, .count = CHANGES};
+    struct ttp_restored restored;
+    bool skip[CHANGES] = {[14] = true, [15] = true, [31] = true};
+    int file = ttp_memory_open((uint32_t)getpid(), O_RDWR);
+    ck_assert_int_ge(file, 0);
+    ck_assert(ttp_code_apply(file, &changes, skip));
+    ck_assert_uint_eq(count_changed(list, UINT32_MAX), CHANGES - 3);
+    ck_assert(ttp_code_restore(file, &changes, &restored));
+    ck_assert_uint_eq(restored.changed, CHANGES - 3);
+    ck_assert_uint_eq(restored.foreign + count_changed(list, UINT32_MAX), 0);
+    ck_assert(restored.low == (uintptr_t)memory && restored.high == restored.low + 40 * TTP_PAGE);
+    *(uint8_t *)(uintptr_t)list[70].at = 9;
+    ck_assert(!ttp_code_apply(file, &changes, NULL));
+    ck_assert_uint_eq(count_changed(list, UINT32_MAX), 0);
+    ck_assert_uint_eq(*(uint8_t *)(uintptr_t)list[70].at, 9);
+    *(uint8_t *)(uintptr_t)list[70].at = 0;
+    ck_assert(ttp_code_apply(file, &changes, NULL));
+    ck_assert_int_eq(munmap(memory + 5 * TTP_PAGE, TTP_PAGE), 0);
+    ck_assert(!ttp_code_restore(file, &changes, &restored));
+    ck_assert_uint_eq(restored.changed, CHANGES - 2);
+    ck_assert_uint_eq(count_changed(list, 5), 0);
+    ck_assert_int_eq(close(file), 0);
+    ck_assert_int_eq(munmap(memory, CODE_PAGES * TTP_PAGE), 0);
+}
+END_TEST
+
 #define STUB_AT (UINT64_C(2) * TTP_PAGE)
 
 static uint8_t *code; /* syscall; ret and, in a page of stubs, the same behind a jump */
@@ -303,6 +362,7 @@ int main(void)
     tcase_add_test(tests, test_children);
     tcase_add_test(tests, test_room);
     tcase_add_test(tests, test_recorder);
+    tcase_add_test(tests, test_code);
     tcase_add_test(tests, test_pieces);
     tcase_add_test(tests, test_goes_in_parts);
     tcase_add_test(tests, test_waits_in_stub);
