@@ -128,13 +128,14 @@ class Arena:
                     self.take(index)
 
     def is_whole(self, index):
-        """A hook that was interrupted may still hold a place in it; not for ever."""
+        """A hook that was interrupted may still hold a place in it, on a busy machine for long; not
+        for ever."""
         at = self.offset + index * BLOCK + HEAD
         if bytes(8) not in self.map[at:at + BLOCK - HEAD] or 0 not in struct.unpack(
                 f"<{(BLOCK - HEAD) // 8}Q", self.map[at:at + BLOCK - HEAD]):
             return True
         since = self.waiting.setdefault(index, time.monotonic())
-        return time.monotonic() - since > 0.5
+        return time.monotonic() - since > 10
 
     def take_left(self):
         """Of a program that waits, in no hook: blocks that hooks were filling that are left, and
