@@ -1,6 +1,7 @@
 /* All tasks of a process stand still, and go on as they were.
  *
  *     list tasks -> seize and interrupt each new one -> wait for each -> until no new one appears
+ *     and the kernel counts no other
  *
  * A task that waited in a system call goes on waiting: the kernel restarts most of them, but some
  * say EINTR, as they do for signals. These are told to the kernel as what only a handler ends. */
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +33,7 @@
 #define STOPS_TOLD     4u /* one after another, at most */
 #define PAUSE_LATER_NS 50000000
 #define NO_HANDLER     (-514) /* ERESTARTNOHAND */
+#define FOLDER_LINKS   2u     /* of /proc/PID/task, which has one more for each thread */
 #define USER_CODE      0x33u
 
 uint64_t ttp_attach_now_ns(void)
@@ -358,12 +361,28 @@ bool ttp_stop_run(struct ttp_stopped_task *task, uint64_t ns)
 static const char waits_for_kernel[] =
     "a thread does not stop: it waits in the kernel, for a disk or a child of vfork";
 
+/* A list of threads ends early where one that is in it ends meanwhile: others behind it may run. */
+static bool has_all(struct ttp_stop *stop)
+{
+    struct stat folder;
+    bool is_first_ended =
+        find_task(stop, (pid_t)stop->pid) == NULL && ttp_task_is_ended((pid_t)stop->pid);
+    return fstat(dirfd(stop->folder), &folder) != 0 ||
+           folder.st_nlink <= FOLDER_LINKS + stop->count + is_first_ended;
+}
+
 static const char *stop_tasks(struct ttp_stop *stop)
 {
+    const struct timespec pause = {0, PAUSE_NS}; /* for one that is about to be gone */
+    uint64_t begun = ttp_attach_now_ns();
     bool is_any = true;
-    for (uint32_t round = 0; is_any; round++) {
+    for (uint32_t round = 0; is_any || !has_all(stop); round += is_any) {
         if (round == ROUNDS)
             return "it starts threads faster than they can be stopped";
+        if (!is_any && ttp_attach_now_ns() - begun > PATIENCE_NS)
+            return waits_for_kernel;
+        if (!is_any)
+            (void)nanosleep(&pause, NULL);
         if (!seize_new(stop, &is_any))
             return "the kernel does not let us trace it (another user's, with more rights, or "
                    "traced already)";

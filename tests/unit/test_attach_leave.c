@@ -1,10 +1,13 @@
 /* How processes are left: by what stands in a segment, here in one of the test's own that is in its
  * children. Nothing of them is patched. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -193,6 +196,60 @@ START_TEST(test_recorder)
 }
 END_TEST
 
+static pthread_attr_t detached;
+
+static void *start_next(void *unused)
+{
+    pthread_t next;
+    while (pthread_create(&next, &detached, start_next, NULL) != 0)
+        continue;
+    return unused;
+}
+
+/* Threads that each start another one and end, in eight lines. */
+static long start_threads(int file, char *byte)
+{
+    enum { LINES = 8 };
+    (void)pthread_attr_init(&detached);
+    (void)pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    for (int i = 0; i < LINES; i++)
+        (void)start_next(NULL);
+    (void)syscall(SYS_exit_group, read(file, byte, 1) == 1 ? 0 : 1);
+    return 0;
+}
+
+static bool is_running(pid_t tid)
+{
+    char state = ttp_task_state(tid);
+    return state == 'R' || state == 'S' || state == 'D';
+}
+
+/* Nobody runs while a process stands, also where a list of threads ended before its end. */
+START_TEST(test_stands_whole)
+{
+    enum { STOPS = 150 };
+    struct child child = start_child(start_threads, false);
+    char name[64];
+    (void)snprintf(name, sizeof name, "/proc/%d/task", (int)child.pid);
+    DIR *folder = opendir(name);
+    ck_assert_ptr_nonnull(folder);
+    for (int i = 0; i < STOPS; i++) {
+        struct ttp_stop stop;
+        struct ttp_stood stood = {0};
+        ttape_error err = {0};
+        if (ttp_stop_all(&stop, (uint32_t)child.pid, &stood, &err) != TTAPE_OK)
+            continue;
+        rewinddir(folder);
+        for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+            ck_assert_msg(!is_running((pid_t)strtol(entry->d_name, NULL, 10)), "%s runs in stop %d",
+                          entry->d_name, i);
+        ttp_stop_end(&stop, &stood);
+    }
+    (void)closedir(folder);
+    end_child(&child);
+}
+END_TEST
+
 /* Pieces hold so many pages that are there, wherever they lie; the last one has the rest. */
 START_TEST(test_pieces)
 {
@@ -362,6 +419,7 @@ int main(void)
     tcase_add_test(tests, test_children);
     tcase_add_test(tests, test_room);
     tcase_add_test(tests, test_recorder);
+    tcase_add_test(tests, test_stands_whole);
     tcase_add_test(tests, test_code);
     tcase_add_test(tests, test_pieces);
     tcase_add_test(tests, test_goes_in_parts);
