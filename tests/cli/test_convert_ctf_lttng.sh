@@ -50,20 +50,25 @@ int main(void)
 END
 gcc -g -O1 -fno-optimize-sibling-calls -finstrument-functions -pthread program.c -o program
 
-if ! timeout 20 lttng list >log 2>&1; then # none is running
-    timeout 30 lttng-sessiond --daemonize --no-kernel --pidfile "$work/pid" >log 2>&1 ||
+if ! timeout 100 lttng list >log 2>&1; then # none is running
+    timeout 100 lttng-sessiond --daemonize --no-kernel --pidfile "$work/pid" >log 2>&1 ||
         skip "no session daemon starts here: $(tail -n 1 log)"
 fi
-(
-    set -e
-    timeout 30 lttng create --output="$work/trace" "$session"
-    timeout 30 lttng enable-event --userspace --all
-    timeout 30 lttng add-context --userspace -t vpid -t vtid -t procname
-    timeout 30 lttng start
-    LD_PRELOAD=liblttng-ust-cyg-profile.so timeout 60 ./program
-    timeout 30 lttng stop
-    timeout 30 lttng destroy "$session"
-) >log 2>&1 || skip "LTTng does not record here: $(tail -n 1 log)"
+# Of that program alone: others that a daemon knows may run beside it.
+cat >traced <<'END'
+timeout 100 lttng track --userspace --session="$1" --vpid=$$ || exit
+LD_PRELOAD=liblttng-ust-cyg-profile.so exec ./program
+END
+{
+    timeout 100 lttng create --output="$work/trace" "$session" &&
+        timeout 100 lttng enable-event --userspace --all --session="$session" &&
+        timeout 100 lttng add-context --userspace --session="$session" -t vpid -t vtid \
+            -t procname &&
+        timeout 100 lttng start "$session" &&
+        timeout 200 bash traced "$session" &&
+        timeout 100 lttng stop "$session" &&
+        timeout 100 lttng destroy "$session"
+} >log 2>&1 || skip "LTTng does not record here: $(tail -n 1 log)"
 
 status 0 "$T" convert trace -o run.ttape
 status 0 "$T" verify run.ttape
