@@ -117,7 +117,8 @@ def check_saved(page, folder, trace):
         check("nobody else's page", server.post_to("/save", "", key="0" * 32), 401)
         check("no time", server.post_to("/save", "from=9&to=3"), 500)
         path = Path(folder, "trace.html")
-        page.until_true("file", path.exists)
+        page.until_true("file", lambda: path.exists() and
+                        path.read_bytes().endswith(b"</html>\n"))  # all of it
         page.driver.get("about:blank") # it asks nothing of a server that has gone
     open_file(page, path)
     wait(page)

@@ -275,8 +275,9 @@ def free_port():
 
 
 def shape(line):
-    """Numbers and units are all the same, and so is the width of columns."""
-    line = re.sub(r"[+-]?\d[\d,.]*", "0", line.strip())
+    """Numbers and units are all the same, and so is the width of columns; which times are for the
+    most part those of recording, which `~` says, is the machine's."""
+    line = re.sub(r"[+-]?\d[\d,.]*", "0", line.strip().replace("~", ""))
     return re.sub(r"\s+", " ", re.sub(r"\b0 (s|ms|us|ns)\b", "0 s", line))
 
 
