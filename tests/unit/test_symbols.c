@@ -44,7 +44,7 @@ static void set_up(void)
     ssize_t got = readlink("/proc/self/exe", self, sizeof self - 1);
     ck_assert_int_gt(got, 0);
     self[got] = '\0';
-    symbols = tool_symbols_open(&(struct tool_symbols_options){.timeout_seconds = 30});
+    symbols = tool_symbols_open(&(struct tool_symbols_options){.timeout_seconds = 100});
 }
 
 static void tear_down(void)
