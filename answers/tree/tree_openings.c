@@ -6,7 +6,7 @@
 #include "reader/cache/cache.h"
 #include "reader/partition/partition_decoder.h"
 
-/* Of one stack of one segment. */
+/* These are of one stack of one segment. */
 struct ttp_openings {
     uint32_t partition, segment, stack;
     uint32_t *events; /* innermost first */

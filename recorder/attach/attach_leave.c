@@ -32,7 +32,7 @@
 #define PARTS   (PIECES + 6u)
 #define PAGE_NS 500u /* of a stop, for a page that is given back in the next: that takes a third */
 
-/* Of the segment, behind its code. */
+/* A part of the segment lies behind its code. */
 struct part {
     struct ttp_agent_range range; /* empty: it is given back */
     bool is_kept;                 /* its memory goes, and its place stays as it is */

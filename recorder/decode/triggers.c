@@ -27,7 +27,7 @@ void ttp_judging_see(struct ttp_encode *e, const ttape_event *event)
     act(e, ttp_triggers_of_event(&e->judging.triggers, event), event->time_ns);
 }
 
-/* As a shell has it; false: nobody has said how the command ended. */
+/* The status is as a shell has it; false: nobody has said how the command ended. */
 static bool find_status(const struct ttp_encode *e, uint64_t *status)
 {
     const struct ttp_number *numbers = e->numbers.data;

@@ -175,7 +175,7 @@ static bool is_held_off(int number)
     return sigismember(&mask, number) == 1;
 }
 
-/* Who stops a process has short turns then, where the kernel has any, and hears of its signals; and
+/* A recorder that stops a process has short turns then, where the kernel has any, and hears of it;
  * afterwards all is as before. */
 START_TEST(test_recorder)
 {

@@ -404,7 +404,7 @@ START_TEST(signals_and_times_switch)
 }
 END_TEST
 
-/* Behind the call itself; what a rule says below f holds there. */
+/* A depth holds behind the call that changes it; what a rule says below f holds there. */
 START_TEST(depths_change)
 {
     open_both("depth 3 below f(n=4)", "f(n=2) do depth 1; f(n=5) do depth 2", false);

@@ -185,7 +185,7 @@ void tool_items_gather(struct tool_item **items, size_t *count, size_t *capacity
 
 /* Sets what makes an item equal to others; its children's are set. */
 void tool_item_describe(struct tool_item *item);
-/* Of a list of children, from 0 on, with one more. */
+/* Returns the hash of a list of children, from 0 on, with one more. */
 uint64_t tool_hash_child(uint64_t hash, const struct tool_item *child);
 
 /* ---- tree_pack.c ---- */
