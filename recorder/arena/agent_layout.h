@@ -109,13 +109,14 @@ struct ttp_agent_shared {
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
     struct ttp_agent_module modules[TTP_AGENT_MODULES]; /* each list's sorted; the rest is zero */
     struct ttp_agent_later later[TTP_AGENT_LATER];
-    uint32_t module_count, later_count;   /* of the first list, those in `changes`; of the others */
-    uint64_t frame;                       /* of registers, as the kernel restores them */
-    uint64_t next_state;                  /* counted by the agent */
-    uint32_t threads[TTP_AGENT_THREADS];  /* only these, */
-    uint32_t thread_count;                /* where there are any */
-    uint32_t memory_at;                   /* in a thread's state; 0: no values are recorded */
-    uint32_t calls_have_values, reserved; /* those of libraries' functions */
+    uint32_t module_count, later_count;  /* of the first list, those in `changes`; of the others */
+    uint64_t frame;                      /* of registers, as the kernel restores them */
+    uint64_t next_state;                 /* counted by the agent */
+    uint32_t threads[TTP_AGENT_THREADS]; /* only these, */
+    uint32_t thread_count;               /* where there are any */
+    uint32_t memory_at;                  /* in a thread's state; 0: no values are recorded */
+    uint32_t calls_have_values;          /* those of libraries' functions */
+    uint32_t has_begun;                  /* all first jumps are there: hooks record from now on */
     struct ttp_agent_range constants[TTP_AGENT_RANGES]; /* sorted */
     int64_t result; /* of mapping: 0, or a negative errno; TTP_AGENT_NOT_YET */
     struct ttp_agent_known known[TTP_AGENT_KNOWN];

@@ -122,6 +122,18 @@ static uint32_t find_change(const struct ttp_windows *w, uint64_t at)
                                                                    : w->changes.count;
 }
 
+static struct ttp_moved_task places_in(const struct ttp_windows *w, uint32_t number)
+{
+    const struct ttp_stub *stub = &w->call_decision.stubs[number];
+    const struct ttp_plan_site *site = site_at(w->calls, number);
+    uint64_t way = (uintptr_t)stub + w->call_decision.shift + TTP_STUB_HEAD + site->before_bytes +
+                   (ttp_stub_knows(site) ? TTP_STUB_TEST_KNOWN : TTP_STUB_TEST_UNKNOWN);
+    return (struct ttp_moved_task){.from = stub->after,
+                                   .plain = way + TTP_STUB_WAYS + site->after_bytes +
+                                            TTP_STUB_JUMP + TTP_STUB_CALL,
+                                   .seen = way + ENTER_WAY + TTP_STUB_CALL};
+}
+
 static void move_task(const struct ttp_target *target, struct ttp_stopped_task *task)
 {
     const struct ttp_windows *w = &target->windows;
@@ -129,29 +141,43 @@ static void move_task(const struct ttp_target *target, struct ttp_stopped_task *
     uint32_t number = find_site(w, from);
     if (number == w->calls->site_count)
         return;
-    const struct ttp_plan_site *site = site_at(w->calls, number);
-    uint32_t change = find_change(w, w->view.bias + site->window);
+    uint32_t change = find_change(w, w->view.bias + site_at(w->calls, number)->window);
     if (w->call_decision.stubs[number].after != from || change == w->changes.count ||
         target->done[change])
         return;
-    uint64_t stub = (uintptr_t)&w->call_decision.stubs[number] + w->call_decision.shift;
-    uint64_t way = stub + TTP_STUB_HEAD + site->before_bytes +
-                   (ttp_stub_knows(site) ? TTP_STUB_TEST_KNOWN : TTP_STUB_TEST_UNKNOWN);
-    task->moved = (struct ttp_moved_task){.from = from,
-                                          .plain = way + TTP_STUB_WAYS + site->after_bytes +
-                                                   TTP_STUB_JUMP + TTP_STUB_CALL,
-                                          .seen = way + ENTER_WAY + TTP_STUB_CALL,
-                                          .is_left = &target->skip[change]};
+    task->moved = places_in(w, number);
+    task->moved.is_left = &target->skip[change];
     task->registers.rip = task->moved.plain;
+}
+
+/* Its jump was written before the last of the first ones: nobody was told of the call. */
+static void know_task(const struct ttp_target *target, struct ttp_stopped_task *task)
+{
+    static const bool never;
+    const struct ttp_windows *w = &target->windows;
+    uint64_t rip = task->registers.rip;
+    uint64_t in =
+        w->calls == NULL ? UINT64_MAX : rip - target->area_at - w->calls_at - TTP_AREA_DATA;
+    if (in / TTP_STUB_BYTES >= (w->calls == NULL ? 0 : w->calls->site_count))
+        return;
+    struct ttp_moved_task places = places_in(w, (uint32_t)(in / TTP_STUB_BYTES));
+    if (places.from == 0 || (rip != places.plain && rip != places.seen))
+        return;
+    task->moved = places;
+    task->moved.is_left = &never;
 }
 
 void ttp_calls_move(const struct ttp_targets *targets, struct ttp_stop *stop)
 {
     for (size_t i = 0; i < stop->count; i++) {
-        const struct ttp_target *target = ttp_targets_at(targets, stop->tasks[i].registers.rip);
-        stop->tasks[i].moved = (struct ttp_moved_task){0};
+        struct ttp_stopped_task *task = &stop->tasks[i];
+        const struct ttp_target *target = ttp_targets_at(targets, task->registers.rip);
+        if (task->moved.from != 0)
+            continue;
         if (target != NULL && target->windows.calls != NULL)
-            move_task(target, &stop->tasks[i]);
+            move_task(target, task);
+        for (size_t j = 0; j < targets->count && target == NULL; j++)
+            know_task(&targets->list[j], task);
     }
 }
 

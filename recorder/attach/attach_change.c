@@ -1,6 +1,6 @@
-/* The code of modules is changed while their process stands still, in as many stops as it takes
- * until nobody is inside. Those that came first are changed when calls that are open have been
- * told of. */
+/* The code of modules is changed while their process stands still: a few pages in each stop, and
+ * again for functions that somebody was inside. In the last of the first stops calls that are open
+ * are told of, and hooks begin to record. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,7 +10,10 @@
 #include "recorder/arena/arena.h"
 #include "recorder/attach/attach_handle.h"
 
-#define PAUSE_NS 1000000
+#define PAUSE_NS      UINT64_C(1000000)
+#define PAUSE_MOST_NS UINT64_C(50000000)
+#define PAUSES        10u  /* times as long as it stood */
+#define TRIES         100u /* for a stop in which nobody is in a hook */
 
 static const char no_answers[] =
     "its C library cannot tell unwinders of what its system calls go through (glibc from 2.35 on "
@@ -40,12 +43,15 @@ static bool tell_open_calls(struct ttp_attach *a, struct ttp_stop *stop)
                                         .stop = stop,
                                         .outside = &a->outside,
                                         .image = shared->image};
+    uint64_t begun_at =
+        ttp_segment_shared(&a->segment, offsetof(struct ttp_agent_shared, has_begun));
     uint64_t known_at = ttp_segment_shared(&a->segment, offsetof(struct ttp_agent_shared, known));
     uint64_t count_at =
         ttp_segment_shared(&a->segment, offsetof(struct ttp_agent_shared, known_count));
     struct ttp_agent_call *calls = calloc(TTP_AGENT_CALLS, sizeof *calls);
     if (calls == NULL)
         return false;
+    shared->has_begun = 1;
     if (shared->memory_at != 0) /* no stack may be read that is another one by now */
         (void)ttp_attach_look_at_maps(a);
     ttp_attach_note_threads(a, stop);
@@ -55,12 +61,36 @@ static bool tell_open_calls(struct ttp_attach *a, struct ttp_stop *stop)
                          a->counts->open_calls * sizeof *calls) &&
         ttp_memory_write(stop->memory, known_at, shared->known,
                          shared->known_count * sizeof *shared->known) &&
-        ttp_memory_write(stop->memory, count_at, &shared->known_count, sizeof shared->known_count);
+        ttp_memory_write(stop->memory, count_at, &shared->known_count,
+                         sizeof shared->known_count) &&
+        ttp_memory_write(stop->memory, begun_at, &shared->has_begun, sizeof shared->has_begun);
     free(calls);
     return is_told;
 }
 
-static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool is_first)
+void ttp_attach_pause(uint64_t stood_ns)
+{
+    uint64_t wait = PAUSE_NS + PAUSES * stood_ns;
+    const struct timespec pause = {0, (long)(wait < PAUSE_MOST_NS ? wait : PAUSE_MOST_NS)};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* Stacks are walked in the last turn, where somebody may be in a hook by then. */
+static bool lead_out(const struct ttp_attach *a, struct ttp_stop *stop)
+{
+    ttp_calls_move(a->now, stop);
+    const struct ttp_targets *t = a->now;
+    struct ttp_agent_range code[TTP_AGENT_AREAS];
+    size_t count = 1;
+    code[0] = (struct ttp_agent_range){a->segment.at, a->segment.at + a->segment.bytes};
+    for (uint32_t i = 0; i < t->cluster_count; i++)
+        if (t->areas[i].bytes != 0)
+            code[count++] =
+                (struct ttp_agent_range){t->areas[i].at, t->areas[i].at + t->areas[i].bytes};
+    return ttp_stop_lead_out(stop, code, count);
+}
+
+static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool tells)
 {
     struct ttp_points points = {.targets = a->now};
     ttp_calls_move(a->now, stop);
@@ -73,30 +103,51 @@ static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool
     if (!is_known)
         return "a thread's stack cannot be read";
     ttp_calls_settle(stop);
-    if (is_first && !tell_open_calls(a, stop))
+    if (tells && !tell_open_calls(a, stop))
         return "its memory cannot be written to";
     return ttp_calls_go(stop) && ttp_targets_change(a->now, stop->memory)
                ? NULL
                : "its code cannot be written to, or has just changed";
 }
 
-/* It stops again for those that somebody was inside. */
-static ttape_status stop_for_jumps(struct ttp_attach *a, ttape_error *err)
+/* Changes of many pages take many stops, each of which is about as short as an empty one; between
+ * them the program runs for ten times as long. Hooks begin to record in the last one of all. */
+static ttape_status change_all(struct ttp_attach *a, bool tells, ttape_error *err)
 {
-    const struct timespec pause = {0, PAUSE_NS};
-    bool is_first = a->now == &a->targets;
-    if (is_first) /* threads are noted then */
-        a->name_count = ttp_threads_names(a->names, a->options.pid);
-    a->busy = 1;
-    for (uint32_t round = 0; round < TTP_ATTACH_ROUNDS && a->busy != 0; round++) {
+    bool is_last = false;
+    uint64_t stood = 0;
+    a->busy = 0;
+    ttp_targets_order(a->now);
+    for (uint32_t turn = 0, tries = TRIES; !is_last; turn++) {
         struct ttp_stop stop;
-        if (round != 0)
-            (void)nanosleep(&pause, NULL);
+        const char *why = NULL;
+        if (turn != 0)
+            ttp_attach_pause(stood);
+        if (tells) /* threads are noted then */
+            a->name_count = ttp_threads_names(a->names, a->options.pid);
         TTP_TRY(ttp_stop_all(&stop, a->options.pid, &a->counts->stood, err));
-        const char *why = change_code(a, &stop, is_first && round == 0);
+        is_last = ttp_targets_limit(a->now, ttp_stop_pages(&stop));
+        if (is_last && tells && turn != 0 && !lead_out(a, &stop) && tries-- != 0)
+            is_last = false;
+        else
+            why = change_code(a, &stop, tells && is_last);
+        stood = ttp_attach_now_ns() - stop.began_ns;
         ttp_stop_end(&stop, &a->counts->stood);
         if (why != NULL)
             return ttp_attach_refuse_it(a, why, err);
+    }
+    return TTAPE_OK;
+}
+
+/* It stops again for those that somebody was inside. */
+static ttape_status stop_for_jumps(struct ttp_attach *a, ttape_error *err)
+{
+    bool is_first = a->now == &a->targets;
+    a->busy = 1;
+    for (uint32_t round = 0; round < TTP_ATTACH_ROUNDS && a->busy != 0; round++) {
+        if (round != 0)
+            ttp_attach_pause(0);
+        TTP_TRY(change_all(a, is_first && round == 0, err));
     }
     return TTAPE_OK;
 }

@@ -1,11 +1,24 @@
 /* Bytes of code in a process that stands still, read and written by pages, of which many lie one
  * behind the other: the kernel copies each page in one piece, so that whoever is killed meanwhile
  * leaves whole jumps only. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "recorder/attach/attach_inside.h"
 
 #define RUN_MOST 16u
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct ttp_change *x = a, *y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+void ttp_changes_sort(struct ttp_changes *changes)
+{
+    if (changes->count != 0)
+        qsort(changes->list, changes->count, sizeof *changes->list, compare_changes);
+}
 
 static uint64_t page_of(const struct ttp_change *change) { return change->at & ~(TTP_PAGE - 1); }
 
@@ -15,6 +28,14 @@ static uint32_t page_end(const struct ttp_changes *changes, uint32_t from)
     uint32_t end = from;
     while (end < changes->count && page_of(&changes->list[end]) == page_of(&changes->list[from]))
         end++;
+    return end;
+}
+
+uint32_t ttp_code_pages_end(const struct ttp_changes *changes, uint32_t from, uint32_t pages)
+{
+    uint32_t end = from;
+    for (uint32_t i = 0; i < pages && end < changes->count; i++)
+        end = page_end(changes, end);
     return end;
 }
 

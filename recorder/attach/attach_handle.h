@@ -1,5 +1,5 @@
 /* A process that is attached to, as the rooms have it that do it in order: attach_process.c,
- * attach_change.c, attach_later.c, attach_functions.c. */
+ * attach_change.c, attach_later.c, attach_functions.c, attach_picks.c. */
 #ifndef TTP_ATTACH_HANDLE_H
 #define TTP_ATTACH_HANDLE_H
 
@@ -65,6 +65,8 @@ const char *ttp_attach_put(struct ttp_attach *a,
                            const char *(*put)(struct ttp_attach *a, int memory));
 /* Stubs, the list, jumps: of a->now, which have their places. */
 ttape_status ttp_attach_change(struct ttp_attach *a, ttape_error *err);
+/* Between two stops the program runs for ten times as long as it stood: 1 to 50 ms. */
+void ttp_attach_pause(uint64_t stood_ns);
 
 /* -- attach_later.c -- */
 
@@ -74,5 +76,46 @@ void ttp_later_close_one(struct ttp_later *later);
 ttape_status ttp_later_map(struct ttp_attach *a, struct ttp_targets *targets, ttape_error *err);
 /* Whether the segment has room for lists of them. */
 bool ttp_later_has_room(const struct ttp_attach *a, const struct ttp_targets *targets);
+
+/* -- attach_functions.c -- */
+
+/* A jump that is to come, or to go. */
+struct ttp_pick {
+    struct ttp_change change; /* from what is there to what is to be there */
+    struct ttp_target *target;
+    uint32_t index; /* of the target's changes */
+    bool was_done;
+};
+
+struct ttp_choosing {
+    struct ttp_attach *a;
+    const struct ttp_attach_wish *wishes;
+    size_t wish_count;
+    uint32_t rounds; /* of stops for functions that somebody is inside */
+    struct ttp_attach_changed *changed;
+    struct ttp_pick *picks;         /* sorted by function */
+    uint32_t all, count, next, end; /* of these count are left; a stop changes [next, end) */
+    struct ttp_changes changes;     /* sorted by address: of a stop; for all there is room */
+    bool *skip;                     /* of each pick: it stays as it is */
+    uint32_t waiting;               /* functions that are to come, and somebody is inside */
+    struct ttp_agent_range *ranges; /* of modules and stubs, sorted */
+    size_t range_count;
+};
+
+/* Layers of modules: those that came first, and what came later each time. */
+static inline uint32_t ttp_attach_layers(const struct ttp_attach *a) { return 1 + a->later_count; }
+
+static inline struct ttp_targets *ttp_attach_layer(struct ttp_attach *a, uint32_t number)
+{
+    return number == 0 ? &a->targets : &a->later[number - 1]->targets;
+}
+
+/* -- attach_picks.c -- */
+
+/* Finds which jumps are to come or to go. False: no memory. */
+bool ttp_picks_find(struct ttp_choosing *c);
+/* Changes them, all or none, but where somebody stays inside. */
+ttape_status ttp_picks_change(struct ttp_choosing *c, ttape_error *err);
+void ttp_picks_free(struct ttp_choosing *c);
 
 #endif

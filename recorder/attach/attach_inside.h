@@ -15,10 +15,10 @@
  *     attach_code.c     bytes of code: changed, put back
  *     attach_open.c     calls that were open before
  *     attach_leave.c    all is put back
- *     attach_wishes.c   which modules are looked at
  *     attach_change.c   stubs and jumps, in stops
  *     attach_later.c    modules that are loaded later
  *     attach_functions.c  other functions are chosen meanwhile
+ *     attach_picks.c    jumps that come and go then
  *     attach_process.c  the order of it all
  *
  * Only the thread that stopped a process may let it go. */
@@ -101,6 +101,9 @@ const struct ttp_map *ttp_maps_at(const struct ttp_maps *maps, uint64_t address)
 bool ttp_maps_is_guarded(const struct ttp_maps *maps, const struct ttp_map *stack);
 /* A place for so many bytes that a jump from [low, high) reaches; 0: there is none. */
 uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high, uint64_t bytes);
+/* Whether these pages of a mapping are in memory as they are in its file. */
+bool ttp_maps_is_as_in_file(uint32_t pid, int memory, const struct ttp_map *map,
+                            const struct ttp_agent_range *range);
 /* Cuts memory into pieces that have so many pages each, of those that are there; the last one, of
  * `most`, has the rest. Returns how many. */
 size_t ttp_maps_cut(uint32_t pid, struct ttp_agent_range whole, uint64_t pages,
@@ -121,7 +124,8 @@ void ttp_constants_find(uint32_t pid, int memory, const struct ttp_maps *maps,
 
 /* -- attach_stop.c -- */
 
-/* A task waits in a system call whose window is about to be changed: it goes on in the stub. */
+/* A task waits in a system call whose window is about to be changed: it goes on in the stub. Or it
+ * is there already. */
 struct ttp_moved_task {
     uint64_t from;        /* where it was: behind the instruction; 0: it is not moved */
     uint64_t plain, seen; /* behind that of the stub; seen: the hook is told of its end */
@@ -152,9 +156,9 @@ struct ttp_stop {
     struct ttp_frame *room; /* for what a call of ours saves */
     struct ttp_stopped_task *tasks;
     size_t count, capacity;
-    uint64_t began_ns;
-    bool is_near;         /* the recorder runs on the processor of the first thread, */
-    cpu_set_t processors; /* and before on any of these */
+    uint64_t began_ns, stood_ns; /* and from when on all stand */
+    bool is_near;                /* the recorder runs on the processor of the first thread, */
+    cpu_set_t processors;        /* and before on any of these */
     bool has_short_turns, is_heard, is_masked;
     struct ttp_turns turns; /* and the mask, as they were before */
     sigset_t mask;
@@ -167,6 +171,11 @@ void ttp_stop_end(struct ttp_stop *stop, struct ttp_stood *stood);
 void ttp_stood_add(struct ttp_stood *stood, const struct ttp_stood *more);
 /* Lets one of them go on for so long, while all others stand. False: it does not stand again. */
 bool ttp_stop_run(struct ttp_stopped_task *task, uint64_t ns);
+/* Those that are in code of ours, and do not wait in a system call there, go on until they are out:
+ * for a part of the stop. True: all others are outside. */
+bool ttp_stop_lead_out(struct ttp_stop *stop, const struct ttp_agent_range *code, size_t count);
+/* How many pages of code may be changed, so that it is about as long as one that does nothing. */
+uint32_t ttp_stop_pages(const struct ttp_stop *stop);
 /* Waits for the next stop of a task. False: it has ended, or does not come. */
 bool ttp_stop_wait(const struct ttp_stopped_task *task, int *status);
 /* Opens /proc/PID/mem; `how` is O_RDONLY or O_RDWR. Returns less than 0 where that is not allowed,
@@ -283,7 +292,6 @@ struct ttp_windows {
     size_t area_bytes, stub_bytes, values_bytes; /* whole pages; and of the last, as it is */
     struct ttp_changes changes;                  /* sorted by address */
     struct ttp_window *list;                     /* of each change */
-    uint8_t *is_busy;   /* of each function, then of each site: it is left as it is */
     uint8_t *has_entry; /* of each function: there is a jump for its entry */
     uint32_t faults;    /* functions left as they may fault */
 };
@@ -326,10 +334,13 @@ void ttp_calls_return(struct ttp_stop *stop, const struct ttp_agent_module *modu
 
 /* -- attach_code.c: bytes of code, page by page -- */
 
+void ttp_changes_sort(struct ttp_changes *changes); /* by address */
 /* The list is sorted by address. Each page is written whole or not at all. `skip`: of each, or
  * NULL. False: something else is there than was, or it cannot be written: what was changed is put
  * back. */
 bool ttp_code_apply(int memory, const struct ttp_changes *changes, const bool *skip);
+/* The first change behind so many pages of them. */
+uint32_t ttp_code_pages_end(const struct ttp_changes *changes, uint32_t from, uint32_t pages);
 struct ttp_restored {
     uint32_t changed, foreign; /* put back; left, as somebody else has changed them */
     uint64_t low, high;        /* the pages */
@@ -396,6 +407,10 @@ bool ttp_segment_is_used(const struct ttp_agent_shared *shared, int memory);
 
 /* -- attach_targets.c -- */
 
+/* A change, by the function that it is of: 1 + its number; 0: what answers unwinders. */
+struct ttp_place {
+    uint32_t function, change;
+};
 struct ttp_target {
     const struct ttp_attach_wish *wish;
     bool is_called; /* only what others of them call is recorded */
@@ -404,11 +419,14 @@ struct ttp_target {
     struct ttp_windows windows;
     uint64_t near_low, near_high; /* what jumps and moved instructions reach */
     uint32_t cluster;
-    uint64_t area, area_at; /* of its stubs: distance in the cluster's; where it is */
-    bool *done, *skip;      /* of each change */
-    bool *wanted;           /* of each change, while others are chosen */
-    uint8_t *jumps;         /* of each function, then: how many it has */
-    char *module;           /* its path */
+    uint64_t area, area_at;  /* of its stubs: distance in the cluster's; where it is */
+    bool *done, *skip;       /* of each change */
+    struct ttp_place *order; /* those that are not done, by functions, then by system calls */
+    uint32_t next, turn_end, order_count; /* a stop changes [next, turn_end) of it */
+    struct ttp_change *turn;              /* room for these, sorted by address */
+    bool *wanted;                         /* of each change, while others are chosen */
+    uint8_t *jumps;                       /* of each function, then: how many it has */
+    char *module;                         /* its path */
 };
 struct ttp_cluster {
     uint64_t low, high, bytes; /* bytes: of stubs */
@@ -449,7 +467,11 @@ void ttp_targets_place(struct ttp_targets *targets, const struct ttp_segment *se
  * names. */
 const char *ttp_targets_fill(struct ttp_targets *targets, const struct ttp_segment *segment,
                              struct ttp_agent_shared *shared, int memory);
-/* Which jumps are left for now, as somebody is there; *busy: of how many functions. */
+/* All jumps that are not there yet are to come, in as many stops as it takes; while it runs. */
+void ttp_targets_order(struct ttp_targets *targets);
+/* Those that this stop is for, in so many pages or few more. True: the rest of them. */
+bool ttp_targets_limit(struct ttp_targets *targets, uint32_t pages);
+/* Which of these are left for now, as somebody is there; adds to *busy of how many functions. */
 void ttp_targets_mark(struct ttp_targets *targets, const struct ttp_points *points, uint32_t *busy);
 /* The others. False: the code is not as it was, or cannot be written. */
 bool ttp_targets_change(struct ttp_targets *targets, int memory);
@@ -480,7 +502,7 @@ ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *se
  * meanwhile. Returns how many. */
 uint32_t ttp_leave_children(const struct ttp_segment *segment, uint32_t parent, uint64_t arena);
 
-/* -- attach_wishes.c -- */
+/* -- attach_process.c: which modules are looked at -- */
 
 struct ttp_wishes {
     struct ttp_attach_wish *list;

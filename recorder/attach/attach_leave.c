@@ -16,10 +16,7 @@
 #include "recorder/arena/arena.h"
 #include "recorder/attach/attach_inside.h"
 
-#define TRIES          100u            /* for the segment: a busy machine lets who is inside wait */
-#define LEAST_NS       UINT64_C(10000) /* for who is to leave it alone; then longer, up to */
-#define MOST_NS        UINT64_C(20000000)
-#define LED_OUT_NS     UINT64_C(5000)
+#define TRIES          100u /* for the segment: a busy machine lets who is inside wait */
 #define SOON           25u
 #define PAUSE_NS       2000000
 #define PAUSE_LATER_NS 20000000
@@ -49,6 +46,7 @@ struct leaving {
     bool are_lists_gone, are_parts_cut;
     struct part parts[PARTS]; /* one after another */
     uint64_t stood_ns;        /* in the last stop */
+    uint32_t put_back;        /* of the changes */
     const struct ttp_segment *segment;
     uint64_t shared_at; /* of struct ttp_agent_shared, as the segment's own head has it */
     struct ttp_agent_area areas[TTP_AGENT_AREAS];
@@ -71,17 +69,11 @@ static bool call(struct ttp_stop *stop, const struct leaving *l, long number, ui
     return ttp_call(stop, &l->places, &called) && called.result == 0;
 }
 
-static int compare_changes(const void *a, const void *b)
-{
-    const struct ttp_change *x = a, *y = b;
-    return x->at < y->at ? -1 : x->at > y->at;
-}
-
 /* All changes are sorted, but for what is put back last, which is taken out of them. */
 static void order_changes(struct leaving *l)
 {
     uint32_t kept = 0;
-    qsort(l->changes.list, l->changes.count, sizeof *l->changes.list, compare_changes);
+    ttp_changes_sort(&l->changes);
     l->late = (struct ttp_changes){.list = &l->late_change};
     for (uint32_t i = 0; i < l->changes.count; i++)
         if (l->changes.list[i].at == l->unwind_at)
@@ -226,27 +218,6 @@ static void forget_unloaded(struct leaving *l)
     order_changes(l);
 }
 
-/* Whether these pages are in memory as they are in the file. */
-static bool is_as_in_file(uint32_t pid, int memory, const struct ttp_map *map,
-                          const struct ttp_agent_range *range)
-{
-    char name[4352];
-    size_t size = range->high - range->low;
-    off_t at = (off_t)(map->offset + (range->low - map->start));
-    (void)snprintf(name, sizeof name, "/proc/%u/root%s", ttp_living_task(pid), map->path);
-    int file = open(name, O_RDONLY | O_CLOEXEC);
-    uint8_t *there = malloc(size), *here = malloc(size);
-    bool is_same = file >= 0 && there != NULL && here != NULL &&
-                   pread(file, there, size, at) == (ssize_t)size &&
-                   ttp_memory_read(memory, range->low, here, size) &&
-                   memcmp(here, there, size) == 0;
-    if (file >= 0)
-        (void)close(file);
-    free(there);
-    free(here);
-    return is_same;
-}
-
 /* Pages that were changed are the program's own copies; where they are what the file has again,
  * they can become the file's. That is found while the program runs, as nobody changes them now. */
 static void find_ranges(struct leaving *l, int memory)
@@ -262,8 +233,12 @@ static void find_ranges(struct leaving *l, int memory)
                 break;
             range->high = page + TTP_PAGE;
         }
-        l->range_count += map != NULL && map->path[0] == '/' && !map->is_shared &&
-                          !map->can_write && is_as_in_file(l->said->pid, memory, map, range);
+        if (map == NULL || map->path[0] != '/' || map->is_shared || map->can_write ||
+            !ttp_maps_is_as_in_file(l->said->pid, memory, map, range))
+            continue;
+        const struct ttp_agent_range whole = *range;
+        l->range_count += (uint32_t)ttp_maps_cut(l->said->pid, whole, 1 + l->stood_ns / PAGE_NS,
+                                                 range, RANGES - l->range_count);
     }
 }
 
@@ -282,7 +257,7 @@ static bool has_module(const struct leaving *l, int memory, const struct ttp_age
            ttp_bytes_read(bytes, change->count) == change->was;
 }
 
-/* Those of one module in a stop. */
+/* Those of one module, or a piece of them, in a stop. */
 static void give_pages_back(struct ttp_stop *stop, struct leaving *l)
 {
     const struct ttp_agent_range *range = &l->ranges[--l->range_count];
@@ -314,40 +289,31 @@ static bool forget_lists(struct leaving *l, int memory)
     return l->are_lists_gone;
 }
 
-static bool is_inside(const struct leaving *l, uint64_t at)
+/* Code of ours; returns how many ranges, the first of which is the segment. */
+static size_t find_code(const struct leaving *l, struct ttp_agent_range code[TTP_AGENT_AREAS])
 {
-    bool is_so = at - l->segment->at < l->segment->bytes;
+    const struct ttp_agent_area *areas = l->areas; /* the first one is in the segment */
+    size_t count = 1;
+    code[0] = (struct ttp_agent_range){l->segment->at, l->segment->at + l->segment->bytes};
     for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
-        is_so |= at - l->areas[i].at < l->areas[i].bytes;
-    return is_so;
+        if (areas[i].bytes != 0)
+            code[count++] = (struct ttp_agent_range){areas[i].at, areas[i].at + areas[i].bytes};
+    return count;
 }
 
-/* A task that is inside goes on alone until it is out, and stands there. Of many threads on few
- * processors only some run between two stops; so that takes a quarter of the stop more, and for
- * each thread as much as its own share is. A process that a signal has stopped does not go on
- * between stops: there it takes as long as it takes. */
 static void lead_out(struct ttp_stop *stop, const struct leaving *l)
 {
-    uint64_t now = ttp_attach_now_ns();
-    uint64_t end = now + (now - stop->began_ns) / 4 + stop->count * LED_OUT_NS;
-    for (size_t i = 0; i < stop->count; i++) {
-        struct ttp_stopped_task *task = &stop->tasks[i];
-        for (uint64_t ns = LEAST_NS; ns < MOST_NS && is_inside(l, task->registers.rip); ns *= 2)
-            if ((!task->is_held && ttp_attach_now_ns() > end) || !ttp_stop_run(task, ns))
-                break;
-    }
+    struct ttp_agent_range code[TTP_AGENT_AREAS];
+    (void)ttp_stop_lead_out(stop, code, find_code(l, code));
 }
 
 static bool is_nobody_inside(const struct ttp_stop *stop, const struct leaving *l)
 {
-    const struct ttp_segment *s = l->segment;
-    const struct ttp_agent_area *areas = l->areas; /* the first one is in the segment */
+    struct ttp_agent_range code[TTP_AGENT_AREAS];
     struct ttp_points points = {0};
-    bool is_free = ttp_points_find(&points, stop, &l->maps) &&
-                   !ttp_points_hold(&points, s->at, s->at + s->bytes);
-    for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)
-        is_free &= areas[i].bytes == 0 ||
-                   !ttp_points_hold(&points, areas[i].at, areas[i].at + areas[i].bytes);
+    bool is_free = ttp_points_find(&points, stop, &l->maps);
+    for (size_t i = find_code(l, code); i-- > 0;)
+        is_free = is_free && !ttp_points_hold(&points, code[i].low, code[i].high);
     ttp_points_free(&points);
     return is_free;
 }
@@ -449,17 +415,33 @@ static bool look_at_maps(struct leaving *l, int memory)
     return is_known;
 }
 
+/* As many pages as a stop has time for, unless it is the last one. */
+static bool put_some_back(const struct ttp_stop *stop, struct leaving *l,
+                          struct ttp_restored *restored)
+{
+    uint32_t from = l->put_back, pages = ttp_stop_pages(stop);
+    if (!l->may_call || l->is_last)
+        pages = UINT32_MAX;
+    l->put_back = ttp_code_pages_end(&l->changes, from, pages);
+    const struct ttp_changes some = {.list = l->changes.list + from, .count = l->put_back - from};
+    return ttp_code_restore(stop->memory, &some, restored);
+}
+
 /* Only what is ours byte for byte is written to: so what is mapped matters where something else is
  * there, and is looked at then, as that takes longer than all the rest. */
 static bool put_back(struct ttp_stop *stop, struct leaving *l)
 {
     struct ttp_restored restored = {0};
     bool is_whole = l->changes.list != NULL && ttp_segment_is_there(l->segment, stop->memory) &&
-                    ttp_code_restore(stop->memory, &l->changes, &restored);
-    if (!is_whole || restored.foreign != 0)
+                    put_some_back(stop, l, &restored);
+    if (!is_whole || restored.foreign != 0) {
         is_whole = ttp_segment_is_there(l->segment, stop->memory) &&
                    look_at_maps(l, stop->memory) &&
                    ttp_code_restore(stop->memory, &l->changes, &restored);
+        l->put_back = l->changes.count;
+    }
+    if (is_whole && l->put_back < l->changes.count)
+        return true;
     l->said->foreign = restored.foreign;
     if (is_whole && (!l->may_call || restored.foreign != 0)) /* the segment stays */
         is_whole = put_late_back(stop->memory, l);
@@ -556,6 +538,7 @@ static bool is_gone(uint32_t pid)
 static uint32_t steps_left(const struct leaving *l)
 {
     uint32_t left = l->range_count + l->late.count + !l->is_empty;
+    left += l->said->is_back ? 0 : l->changes.count - l->put_back + 1;
     for (uint32_t i = 0; i < PARTS; i++)
         left += l->parts[i].range.high != 0;
     for (uint32_t i = 1; i < TTP_AGENT_AREAS; i++)

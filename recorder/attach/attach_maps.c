@@ -167,3 +167,23 @@ size_t ttp_maps_cut(uint32_t pid, struct ttp_agent_range whole, uint64_t pages,
     pieces[done++].high = whole.high;
     return done;
 }
+
+bool ttp_maps_is_as_in_file(uint32_t pid, int memory, const struct ttp_map *map,
+                            const struct ttp_agent_range *range)
+{
+    char name[4352];
+    size_t size = range->high - range->low;
+    off_t at = (off_t)(map->offset + (range->low - map->start));
+    (void)snprintf(name, sizeof name, "/proc/%u/root%s", ttp_living_task(pid), map->path);
+    int file = open(name, O_RDONLY | O_CLOEXEC);
+    uint8_t *there = malloc(size), *here = malloc(size);
+    bool is_same = file >= 0 && there != NULL && here != NULL &&
+                   pread(file, there, size, at) == (ssize_t)size &&
+                   ttp_memory_read(memory, range->low, here, size) &&
+                   memcmp(here, there, size) == 0;
+    if (file >= 0)
+        (void)close(file);
+    free(there);
+    free(here);
+    return is_same;
+}

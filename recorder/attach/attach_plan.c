@@ -195,28 +195,19 @@ const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_wish
                                      .answers = w->finds};
     ttp_decide_probes_begin(d);
     lay_area(w);
-    size_t windows =
-        (size_t)w->plan->function_count + (w->calls == NULL ? 0 : w->calls->site_count);
     w->area = calloc(1, w->area_bytes + sizeof(struct ttp_stub));
     d->taken = calloc((w->plan->code_end - w->plan->code_start) / 64 + 1, sizeof *d->taken);
     w->changes.list = calloc((size_t)w->changes.capacity + 1, sizeof *w->changes.list);
     w->list = calloc((size_t)w->changes.capacity + 1, sizeof *w->list);
-    w->is_busy = calloc(windows + 1, 1);
     w->has_entry = calloc((size_t)w->plan->function_count + 1, 1);
     if (w->area == NULL || d->taken == NULL || w->changes.list == NULL || w->list == NULL ||
-        w->is_busy == NULL || w->has_entry == NULL)
+        w->has_entry == NULL)
         return "memory is short";
     ttp_decide_take_calls(d);
     return NULL;
 }
 
 /* ---- stubs and changes ---- */
-
-static int compare_changes(const void *a, const void *b)
-{
-    const struct ttp_change *x = a, *y = b;
-    return x->at < y->at ? -1 : x->at > y->at;
-}
 
 static int compare_windows(const void *a, const void *b)
 {
@@ -311,7 +302,7 @@ const char *ttp_windows_make(struct ttp_windows *w, uint64_t agent, uint64_t are
     if (w->decision.stub_count != 0)
         make_probes(w, agent, area_at);
     ttp_calls_make(w, agent, area_at, chosen_calls);
-    qsort(w->changes.list, w->changes.count, sizeof *w->changes.list, compare_changes);
+    ttp_changes_sort(&w->changes);
     return find_windows(w) ? NULL : "its plan is damaged";
 }
 
@@ -324,7 +315,6 @@ void ttp_windows_close(struct ttp_windows *w)
     free(w->decision.taken);
     free(w->changes.list);
     free(w->list);
-    free(w->is_busy);
     free(w->has_entry);
     *w = (struct ttp_windows){0};
 }

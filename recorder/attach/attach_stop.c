@@ -32,8 +32,13 @@
 #define SHORT_TURN_NS  UINT64_C(100000)
 #define STOPS_TOLD     4u /* one after another, at most */
 #define PAUSE_LATER_NS 50000000
-#define NO_HANDLER     (-514) /* ERESTARTNOHAND */
-#define FOLDER_LINKS   2u     /* of /proc/PID/task, which has one more for each thread */
+#define NO_HANDLER     (-514)          /* ERESTARTNOHAND */
+#define LEAST_NS       UINT64_C(10000) /* for who is to leave our code; then longer, up to */
+#define MOST_NS        UINT64_C(20000000)
+#define LED_OUT_NS     UINT64_C(5000)
+#define PAGE_NS        UINT64_C(3000)  /* to read a page of code, have it copied, and write it */
+#define THREAD_NS      UINT64_C(10000) /* by which a stop of each may be longer than an empty one */
+#define FOLDER_LINKS   2u              /* of /proc/PID/task, which has one more for each thread */
 #define USER_CODE      0x33u
 
 uint64_t ttp_attach_now_ns(void)
@@ -358,6 +363,42 @@ bool ttp_stop_run(struct ttp_stopped_task *task, uint64_t ns)
     return wait_for(task, &has_ended) && !has_ended && read_task(task);
 }
 
+static bool is_among(const struct ttp_agent_range *ranges, size_t count, uint64_t at)
+{
+    size_t i = 0;
+    while (i < count && at - ranges[i].low >= ranges[i].high - ranges[i].low)
+        i++;
+    return i < count;
+}
+
+/* Of many threads on few processors only some run between two stops; so that takes a quarter of the
+ * stop more, and for each thread as much as its own share is. A process that a signal has stopped
+ * does not go on between stops: there it takes as long as it takes. */
+bool ttp_stop_lead_out(struct ttp_stop *stop, const struct ttp_agent_range *code, size_t count)
+{
+    uint64_t now = ttp_attach_now_ns();
+    uint64_t end = now + (now - stop->began_ns) / 4 + stop->count * LED_OUT_NS;
+    bool is_nobody = true;
+    for (size_t i = 0; i < stop->count; i++) {
+        struct ttp_stopped_task *task = &stop->tasks[i];
+        if (task->moved.from != 0) /* it waits there */
+            continue;
+        for (uint64_t ns = LEAST_NS; ns < MOST_NS && is_among(code, count, task->registers.rip);
+             ns *= 2)
+            if ((!task->is_held && ttp_attach_now_ns() > end) || !ttp_stop_run(task, ns))
+                break;
+        is_nobody &= !is_among(code, count, task->registers.rip);
+    }
+    return is_nobody;
+}
+
+/* What is left of the time that a stop may take: half of it is for looking at stacks. */
+uint32_t ttp_stop_pages(const struct ttp_stop *stop)
+{
+    uint64_t more = (stop->stood_ns - stop->began_ns) / 4 + stop->count * THREAD_NS;
+    return 1 + (uint32_t)(more / 2 / PAGE_NS);
+}
+
 static const char waits_for_kernel[] =
     "a thread does not stop: it waits in the kernel, for a disk or a child of vfork";
 
@@ -464,5 +505,6 @@ ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, struct ttp_stood 
             (void)nanosleep(&pause, NULL);
         why = stop_once(stop, pid, stood);
     }
+    stop->stood_ns = ttp_attach_now_ns();
     return why == NULL ? TTAPE_OK : ttp_attach_refuse(err, pid, "%s", why);
 }

@@ -20,6 +20,8 @@ static void close_target(struct ttp_target *target)
     ttp_code_close(&target->elf, &target->text);
     free(target->done);
     free(target->skip);
+    free(target->order);
+    free(target->turn);
     free(target->wanted);
     free(target->jumps);
     free(target->module);
@@ -81,11 +83,14 @@ static ttape_status open_target(struct ttp_target *target, const struct ttp_targ
     size_t room = (size_t)target->windows.changes.capacity + 1;
     target->done = calloc(room, sizeof *target->done);
     target->skip = calloc(room, sizeof *target->skip);
+    target->order = calloc(room, sizeof *target->order);
+    target->turn = calloc(room, sizeof *target->turn);
     target->wanted = calloc(room, sizeof *target->wanted);
     target->jumps = calloc(why == NULL ? (size_t)target->windows.plan->function_count + 1 : 1, 1);
     target->module = strdup(wish->module);
-    if (why == NULL && (target->done == NULL || target->skip == NULL || target->wanted == NULL ||
-                        target->jumps == NULL || target->module == NULL))
+    if (why == NULL && (target->done == NULL || target->skip == NULL || target->order == NULL ||
+                        target->turn == NULL || target->wanted == NULL || target->jumps == NULL ||
+                        target->module == NULL))
         why = "memory is short";
     if (why == NULL)
         find_near(target);
@@ -317,21 +322,104 @@ void ttp_targets_come_later(struct ttp_targets *t, uint32_t first_area, uint32_t
 
 /* ---- the jumps ---- */
 
+static int compare_places(const void *a, const void *b)
+{
+    const struct ttp_place *x = a, *y = b;
+    if (x->function != y->function)
+        return x->function < y->function ? -1 : 1;
+    return x->change < y->change ? -1 : x->change > y->change;
+}
+
+/* What answers unwinders comes first, and system calls last. */
+static void order_target(struct ttp_target *target)
+{
+    const struct ttp_windows *w = &target->windows;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->changes.count; i++) {
+        uint32_t function = w->list[i].function;
+        if (!target->done[i])
+            target->order[count++] =
+                (struct ttp_place){function + 1 == w->finds ? 0 : function + 1, i};
+    }
+    if (count != 0)
+        qsort(target->order, count, sizeof *target->order, compare_places);
+    target->next = target->turn_end = 0;
+    target->order_count = count;
+}
+
+void ttp_targets_order(struct ttp_targets *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        order_target(&t->list[i]);
+}
+
+static uint32_t function_end(const struct ttp_target *target, uint32_t from)
+{
+    uint32_t end = from;
+    while (end < target->order_count && target->order[end].function == target->order[from].function)
+        end++;
+    return end;
+}
+
+/* As many functions, whole ones, as have so many pages. */
+static void limit_target(struct ttp_target *target, uint32_t *pages)
+{
+    uint64_t page = 0;
+    uint32_t end = target->next;
+    while (end < target->order_count && *pages != 0) {
+        uint32_t next = function_end(target, end);
+        for (; end < next; end++) {
+            uint64_t at = target->windows.list[target->order[end].change].at / TTP_PAGE;
+            *pages -= at != page && *pages != 0;
+            page = at;
+        }
+    }
+    target->turn_end = end;
+}
+
+static struct ttp_target *answering_first(struct ttp_targets *t, size_t i)
+{
+    struct ttp_target *target = &t->list[i % t->count];
+    return (target->windows.finds != 0) == (i < t->count) ? target : NULL;
+}
+
+bool ttp_targets_limit(struct ttp_targets *t, uint32_t pages)
+{
+    bool is_last = true;
+    for (size_t i = 0; i < 2 * t->count; i++) {
+        struct ttp_target *target = answering_first(t, i);
+        if (target == NULL)
+            continue;
+        limit_target(target, &pages);
+        is_last &= target->turn_end == target->order_count;
+    }
+    return is_last;
+}
+
+static bool is_busy(const struct ttp_target *target, uint32_t from, uint32_t end,
+                    const struct ttp_points *points)
+{
+    bool is_so = false;
+    for (uint32_t i = from; i < end && !is_so; i++) {
+        const struct ttp_window *window = &target->windows.list[target->order[i].change];
+        is_so = ttp_points_hold(points, window->at + 1, window->at + window->bytes);
+    }
+    return is_so;
+}
+
 /* A function is changed as a whole, or not now. */
 static uint32_t mark_busy(struct ttp_target *target, const struct ttp_points *points)
 {
-    struct ttp_windows *w = &target->windows;
-    uint32_t busy = 0, functions = w->plan->function_count;
-    memset(w->is_busy, 0, functions + (w->calls == NULL ? 0 : w->calls->site_count));
-    for (uint32_t i = 0; i < w->changes.count; i++) {
-        const struct ttp_window *window = &w->list[i];
-        if (target->done[i] || !ttp_points_hold(points, window->at + 1, window->at + window->bytes))
-            continue;
-        busy += w->is_busy[window->function] == 0 && window->function < functions;
-        w->is_busy[window->function] = 1;
+    const struct ttp_windows *w = &target->windows;
+    uint32_t busy = 0;
+    memset(target->skip, 1, w->changes.count);
+    for (uint32_t i = target->next, end; i < target->turn_end; i = end) {
+        end = function_end(target, i);
+        bool is_one = is_busy(target, i, end, points);
+        busy += is_one && target->order[i].function <= w->plan->function_count;
+        for (uint32_t j = i; j < end; j++)
+            target->skip[target->order[j].change] = is_one;
     }
-    for (uint32_t i = 0; i < w->changes.count; i++)
-        target->skip[i] = target->done[i] || w->is_busy[w->list[i].function] != 0;
     return busy;
 }
 
@@ -365,7 +453,6 @@ bool ttp_targets_lack_answers(const struct ttp_targets *t)
 
 void ttp_targets_mark(struct ttp_targets *t, const struct ttp_points *points, uint32_t *busy)
 {
-    *busy = 0;
     for (size_t i = 0; i < t->count; i++)
         *busy += mark_busy(&t->list[i], points);
     bool is_told = have_answers(t, true);
@@ -375,19 +462,28 @@ void ttp_targets_mark(struct ttp_targets *t, const struct ttp_points *points, ui
 
 static bool change_target(struct ttp_target *target, int memory)
 {
-    if (!ttp_code_apply(memory, &target->windows.changes, target->skip))
+    const struct ttp_changes *all = &target->windows.changes;
+    struct ttp_changes turn = {.list = target->turn};
+    for (uint32_t i = target->next; i < target->turn_end; i++)
+        if (!target->skip[target->order[i].change])
+            turn.list[turn.count++] = all->list[target->order[i].change];
+    ttp_changes_sort(&turn);
+    if (!ttp_code_apply(memory, &turn, NULL))
         return false;
-    for (uint32_t i = 0; i < target->windows.changes.count; i++)
-        target->done[i] |= !target->skip[i];
+    for (; target->next < target->turn_end; target->next++) {
+        uint32_t change = target->order[target->next].change;
+        target->done[change] = !target->skip[change];
+    }
     return true;
 }
 
 bool ttp_targets_change(struct ttp_targets *t, int memory)
 {
     bool is_done = true;
-    for (size_t i = 0; i < 2 * t->count && is_done; i++) /* that which answers first */
-        if ((t->list[i % t->count].windows.finds != 0) == (i < t->count))
-            is_done = change_target(&t->list[i % t->count], memory);
+    for (size_t i = 0; i < 2 * t->count && is_done; i++) {
+        struct ttp_target *target = answering_first(t, i);
+        is_done = target == NULL || change_target(target, memory);
+    }
     return is_done;
 }
 

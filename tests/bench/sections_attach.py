@@ -15,7 +15,17 @@ CALLS = 40 * 4 * COUNT  # of a request, as the program has it
 THREADS = (1, 20, 200)  # that wait; the first one serves
 THREAD_NS = 10e3  # a thread may take so long more
 MOST = 600
+INTERPRETER = "while True: sum(len(str(i)) for i in range(1000))"  # has thousands of functions
 SAID = re.compile(r"stood still (\d+) times, for ([\d.]+) ms at most, [\d.]+ ms in all, and is")
+
+
+class Interpreter:
+    def __init__(self, bench):
+        self.process = subprocess.Popen(["taskset", "-c", bench.cpu, "python3", "-c", INTERPRETER])
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
 
 
 class Server:
@@ -95,24 +105,24 @@ def longest_empty(bench, server, count):
     return max(map(int, said.split()))
 
 
-def stop_rows(bench):
+def stop_row(bench, server, threads, what, functions, floor, aim):
     """Of the stops of one attach the longest, and of as many empty ones; of some turns the best, as
     what else the machine does only adds."""
-    for threads in THREADS:
-        ours, empty = [], []
-        server = Server(bench, threads - 1)
-        for _ in range(3 * bench.repeats):
-            attached = begin(bench, server, bench.work / "stopped.ttape", FUNCTIONS)
-            count, longest = leave(attached)
-            ours.append(longest)
-            empty.append(longest_empty(bench, server, count))
-        server.end()
-        asked = 1.3 * min(empty) + threads * THREAD_NS
-        yield Row(f"the longest stop of {threads} threads, of what is asked",
-                  f"{min(empty) / 1e6:.2f} ms empty", f"{min(ours) / 1e6:.2f} ms",
-                  min(ours) / asked, 1, 0.8)
+    ours, empty = [], []
+    for _ in range(3 * bench.repeats):
+        attached = begin(bench, server, bench.work / "stopped.ttape", functions)
+        count, longest = leave(attached)
+        ours.append(longest)
+        empty.append(longest_empty(bench, server, count))
+    server.end()
+    asked = 1.3 * min(empty) + threads * THREAD_NS
+    return Row(f"the longest stop of {what}, of what is asked", f"{min(empty) / 1e6:.2f} ms empty",
+               f"{min(ours) / 1e6:.2f} ms", min(ours) / asked, floor, aim)
 
 
 def attach(bench):
     yield from call_rows(bench)
-    yield from stop_rows(bench)
+    for threads in THREADS:
+        yield stop_row(bench, Server(bench, threads - 1), threads, f"{threads} threads", FUNCTIONS,
+                       1, 0.8)
+    yield stop_row(bench, Interpreter(bench), 1, "python3, all its functions", ".", 0, 0)

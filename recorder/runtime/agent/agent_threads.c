@@ -162,8 +162,9 @@ static void count_child(void)
         __atomic_add_fetch(&ttp_arena.head.children_left, 1, __ATOMIC_RELAXED);
 }
 
-/* A forked child's table is empty, and stays so. What is not its own address is no control block of
- * a C library's, and whoever has it is nobody. */
+/* Until the last of the first jumps is there, everybody is left out, as calls would be recorded
+ * without their callers. A forked child's table is empty, and stays so. What is not its own address
+ * is no control block of a C library's, and whoever has it is nobody. */
 static __attribute__((noinline)) struct ttp_thread_state *find_slowly(void)
 {
     uint64_t block;
@@ -173,6 +174,8 @@ static __attribute__((noinline)) struct ttp_thread_state *find_slowly(void)
         count_child();
     if (ttp_agent_wiped.process.image == 0 || ttp_thread_block() != block)
         return state_at(0);
+    if (ttp_agent_shared.has_begun == 0)
+        return state_at(LEFT_OUT);
     uint64_t first = (uint64_t)(ttp_agent_slot_of(block) - ttp_agent_wiped.slots);
     for (uint32_t i = 0; i < LOOKS; i++) {
         struct ttp_agent_slot *slot = &ttp_agent_wiped.slots[(first + i) % TTP_AGENT_SLOTS];
