@@ -376,6 +376,32 @@ def check_stack(checks, work):
     program.communicate(timeout=test_attach.GIVE_UP)
 
 
+def check_unasked(checks, work):
+    """A library that looks for rows in a way of its own is named where it is loaded, and only
+    there; the program goes on, and is as it was."""
+    (work / "unasked.c").write_text(PROGRAM)
+    for libraries in ((), ("-Wl,--no-as-needed", "-lunwind")):
+        try:
+            path = setting.build(str(work / "unasked.c"), flags=("-O1",), libraries=libraries,
+                                 log=False, hooks=False)
+        except RuntimeError as error:
+            print(f"SKIPPED, of unwinding by libunwind: it cannot be linked: {error}")
+            return
+        program = test_attach.Asked(path)
+        before = program.state()
+        attached = test_attach.recorder(program.pid, work / "unasked.ttape", "-F", "^leaf$",
+                                        most="64G")
+        test_attach.until("a recording", lambda one=program, of=attached: one.ask() and
+                          test_attach.count_events(of.pid) > 0)
+        attached.send_signal(signal.SIGINT)
+        said = attached.communicate(timeout=test_attach.GIVE_UP)[1]
+        is_named = re.search(r"unwinds within the process by 'libunwind[.]so", said) is not None
+        checks.equal((attached.returncode, is_named), (0, libraries != ()),
+                     f"a library that does not ask: {libraries}: {said}")
+        checks.equal((program.state(), program.ask(), program.end()), (before, True, (b"", 0)),
+                     f"a library that does not ask: {libraries}: afterwards")
+
+
 def has_calls(trace, name):
     """Each thread runs now and then."""
     rows = json.loads(setting.tracetape("report", "--json", trace).out)["rows"]
@@ -422,6 +448,7 @@ def main():
         check_tries(checks, Path(folder))
         check_shadow_stack(checks, Path(folder))
         check_stack(checks, Path(folder))
+        check_unasked(checks, Path(folder))
         check_all(checks, Path(folder))
     checks.verdict()
 

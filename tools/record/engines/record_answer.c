@@ -2,11 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/elf/elf_exports.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_asked.h"
 #include "tools/record/engines/record_join.h"
 
-static const char finder[] = "_dl_find_object";
+static const char finder[] = "_dl_find_object", iterator[] = "dl_iterate_phdr";
 
 static void ignore_name(void *context, const char *name, uint32_t start)
 {
@@ -30,10 +31,47 @@ static bool mark_finder(struct tool_record_joined *module, struct tool_record_as
     return module->chosen->finds != 0;
 }
 
+struct unwinding {
+    bool unwinds, iterates;
+};
+
+static void note_export(void *context, const char *name, uint64_t elf_address)
+{
+    static const char *const steps[] = {"_ULx86_64_step", "_Ux86_64_step", "_Unwind_Backtrace"};
+    struct unwinding *u = context;
+    (void)elf_address;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        u->unwinds |= strcmp(name, steps[i]) == 0;
+}
+
+static void note_asked(void *context, const char *name, uint64_t elf_address)
+{
+    struct unwinding *u = context;
+    (void)elf_address;
+    u->iterates |= strcmp(name, iterator) == 0;
+}
+
+/* The first library that unwinds and looks through all modules for that, as libunwind does: it does
+ * not ask. NULL: there is none. */
+static const char *find_iterating(char *const *loaded)
+{
+    for (; *loaded != NULL; loaded++) {
+        struct unwinding u = {0};
+        tool_elf_asked(*loaded, note_asked, &u);
+        if (u.iterates)
+            tool_elf_exported(*loaded, note_export, &u);
+        if (u.unwinds)
+            return *loaded;
+    }
+    return NULL;
+}
+
 bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_patch *patch)
 {
     struct tool_record_asked asked = {.called = &patch->called};
-    const char *path = NULL;
+    const char *path = NULL, *iterating = find_iterating(patch->loaded);
+    if (iterating != NULL)
+        join->unasked = tool_copy_text(iterating, strlen(iterating));
     tool_record_asked_put(&asked, finder);
     for (char **loaded = patch->loaded; *loaded != NULL && path == NULL; loaded++)
         if (tool_record_asked_any(&asked, *loaded))

@@ -522,6 +522,7 @@ void tool_record_join_close(struct tool_record_join *join)
     tool_patterns_close(&join->before);
     free(join->modules);
     free(join->larger);
+    free(join->unasked);
     *join = (struct tool_record_join){0};
 }
 
@@ -562,7 +563,13 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
                      result->loaded_count);
     if (!result->can_unwind)
         tool_message("who unwinds within the process, as profilers do, may have seen stacks end in "
-                     "the recorder's code: its C library is older than 2.35, or another one");
+                     "the recorder's code: its C library is older than 2.35, linked into it, or "
+                     "another one");
+    else if (join->unasked != NULL)
+        tool_message(
+            "who unwinds within the process by '%s', as profilers do, may have seen stacks "
+            "end in the recorder's code: it does not ask the C library how to go on",
+            ttp_base_name(join->unasked));
     if (result->busy_count != 0)
         tool_message("%u functions were left out, as somebody was inside them each time",
                      result->busy_count);

@@ -25,6 +25,7 @@ struct tool_record_join {
     uint64_t function_count; /* of all that are chosen */
     bool reads_memory;       /* for values of some function */
     bool has_calls;          /* system calls are recorded, too */
+    char *unasked; /* a library that finds nothing of how to unwind from code of ours; or NULL */
     /* Where other functions were chosen since: the patterns of the start, one a line; those before
      * the last change; and choices that are not in use any more. */
     char *first;
