@@ -378,12 +378,12 @@ def check_stack(checks, work):
 
 def check_unasked(checks, work):
     """A library that looks for rows in a way of its own is named where it is loaded, and only
-    there; the program goes on, and is as it was."""
+    there; a static program asks a function of its own. It goes on, and is as it was."""
     (work / "unasked.c").write_text(PROGRAM)
-    for libraries in ((), ("-Wl,--no-as-needed", "-lunwind")):
+    for libraries in ((), ("-static",), ("-static-pie",), ("-Wl,--no-as-needed", "-lunwind")):
         try:
-            path = setting.build(str(work / "unasked.c"), flags=("-O1",), libraries=libraries,
-                                 log=False, hooks=False)
+            path = setting.build(str(work / "unasked.c"), flags=("-O1", "-fPIE"),
+                                 libraries=libraries, log=False, hooks=False)
         except RuntimeError as error:
             print(f"SKIPPED, of unwinding by libunwind: it cannot be linked: {error}")
             return
@@ -396,7 +396,9 @@ def check_unasked(checks, work):
         attached.send_signal(signal.SIGINT)
         said = attached.communicate(timeout=test_attach.GIVE_UP)[1]
         is_named = re.search(r"unwinds within the process by 'libunwind[.]so", said) is not None
-        checks.equal((attached.returncode, is_named), (0, libraries != ()),
+        is_asked = "-lunwind" not in libraries
+        checks.equal((attached.returncode, is_named, test_attach.ENDS in said),
+                     (0, not is_asked, not is_asked),
                      f"a library that does not ask: {libraries}: {said}")
         checks.equal((program.state(), program.ask(), program.end()), (before, True, (b"", 0)),
                      f"a library that does not ask: {libraries}: afterwards")

@@ -1,4 +1,5 @@
-/* The function of a process's C library that unwinders ask whose code something is. */
+/* The function of a process's C library that unwinders ask whose code something is. In a static
+ * program it is one of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,12 @@ static void ignore_name(void *context, const char *name, uint32_t start)
     (void)start;
 }
 
+static void choose_finder(struct tool_record_joined *module, uint32_t function)
+{
+    module->chosen->finds = function + 1;
+    ((uint64_t *)(module->chosen + 1))[function / 64] |= UINT64_C(1) << function % 64;
+}
+
 /* Notes in the choice which function of the plan it is; false: it is none. */
 static bool mark_finder(struct tool_record_joined *module, struct tool_record_asked *asked)
 {
@@ -23,12 +30,25 @@ static bool mark_finder(struct tool_record_joined *module, struct tool_record_as
     uint64_t *bits = tool_allocate(count / 64 + 1, sizeof *bits);
     (void)tool_record_asked_choose(asked, module->path, &module->given, bits, ignore_name, NULL);
     for (uint32_t i = 0; i < count && module->chosen->finds == 0; i++)
-        if ((bits[i / 64] >> i % 64 & 1) != 0) {
-            module->chosen->finds = i + 1;
-            ((uint64_t *)(module->chosen + 1))[i / 64] |= UINT64_C(1) << i % 64;
-        }
+        if ((bits[i / 64] >> i % 64 & 1) != 0)
+            choose_finder(module, i);
     free(bits);
     return module->chosen->finds != 0;
+}
+
+bool tool_record_is_answer(ttape_string name)
+{
+    return name.size_bytes == sizeof finder - 1 &&
+           memcmp(name.data, finder, sizeof finder - 1) == 0;
+}
+
+/* Nobody has it for others: the executable's symbols may name it. */
+static bool mark_named(struct tool_record_joined *executable)
+{
+    if (executable == NULL || executable->finds == 0)
+        return false;
+    choose_finder(executable, executable->finds - 1);
+    return true;
 }
 
 struct unwinding {
@@ -79,7 +99,8 @@ bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_pa
     struct tool_record_joined *module = path == NULL ? NULL : tool_record_join_module(join, path);
     if (path != NULL && module == NULL && tool_record_join_add(join, patch, &asked, path) == NULL)
         module = tool_record_join_module(join, path);
-    bool is_marked = module != NULL && mark_finder(module, &asked);
+    bool is_marked = path == NULL ? mark_named(tool_record_join_module(join, patch->loaded[0]))
+                                  : module != NULL && mark_finder(module, &asked);
     tool_record_asked_close(&asked);
     return is_marked;
 }

@@ -108,6 +108,8 @@ static void choose_function(void *context, uint32_t index, ttape_string name, bo
 {
     const struct joining *j = context;
     uint64_t *bits = (uint64_t *)(j->module->chosen + 1);
+    if (tool_record_is_answer(name))
+        j->module->finds = index + 1;
     if (!is_chosen)
         return;
     if (j->wanted != NULL)

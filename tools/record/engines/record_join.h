@@ -15,6 +15,7 @@ struct tool_record_joined {
     struct tool_patch_given given;
     struct ttp_chosen_head *chosen; /* bits of functions behind it */
     uint32_t count;                 /* of those */
+    uint32_t finds; /* 1 + the function that its symbols name as what unwinders ask; 0: none */
     struct ttp_chosen_head *before; /* the last change; NULL: as at first, or it was not there */
 };
 
@@ -69,6 +70,7 @@ void tool_record_join_later(struct tool_record_join *join, struct tool_record_pa
                             const char *path);
 /* record_answer.c: marks the function that unwinders ask for code, as handlers interrupt hooks and
  * stubs, and threads wait in those of system calls. False: there is none, as before glibc 2.35. */
+bool tool_record_is_answer(ttape_string name);
 bool tool_record_answer_add(struct tool_record_join *join, struct tool_record_patch *patch);
 void tool_record_join_close(struct tool_record_join *join);
 /* Says what is not known of values, in a line, where there may be such. */
