@@ -45,7 +45,7 @@ struct ttp_agent_head {
     uint32_t enter_valued, exit_valued;
     uint32_t call_enter, call_exit; /* for those of system calls */
     uint32_t find_object;           /* for that of what unwinders ask */
-    uint32_t reserved;
+    uint32_t rows;                  /* how to unwind from its code: as .eh_frame_hdr */
 };
 
 /* A thread that was there. */
@@ -123,5 +123,17 @@ struct ttp_agent_shared {
 };
 
 _Static_assert(sizeof(struct ttp_agent_head) == 96, "no hidden padding");
+
+/* tools/attach/gdb/ has these numbers, too. */
+_Static_assert(offsetof(struct ttp_agent_head, shared) == 32 &&
+                   offsetof(struct ttp_agent_head, rows) == 88 &&
+                   offsetof(struct ttp_agent_shared, changes) == 48 &&
+                   offsetof(struct ttp_agent_shared, change_count) == 64 &&
+                   offsetof(struct ttp_agent_shared, unwind_at) == 72 &&
+                   offsetof(struct ttp_agent_shared, areas) == 648 &&
+                   offsetof(struct ttp_agent_shared, modules) == 1160 &&
+                   offsetof(struct ttp_agent_module, calls) == 40 &&
+                   sizeof(struct ttp_agent_module) == 56,
+               "as gdb's file reads it");
 
 #endif

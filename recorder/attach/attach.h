@@ -61,6 +61,7 @@ struct ttp_attach_counts {
     uint32_t children;          /* forked meanwhile, at least: not recorded, and put back as well */
     bool is_left;               /* the segment stays: somebody may be inside */
     bool can_unwind;            /* who unwinds within it finds the way out of our code */
+    bool was_debugged;          /* a debugger came, and all is back but for the segment */
     bool has_ended;             /* the process, before */
 };
 

@@ -42,6 +42,7 @@ struct ttp_attach {
     uint64_t caught; /* signals of faults that the program had handlers for */
     uint32_t area;   /* of stubs, that is mapped now */
     bool is_mapped, is_retried;
+    bool was_debugged;
 };
 
 /* -- attach_process.c -- */

@@ -379,6 +379,16 @@ static bool put_late_back(int memory, struct leaving *l)
     return restored.foreign == 0;
 }
 
+/* What is mapped, and which of the changes are there. False: the segment is not, or another one. */
+static bool look_at_maps(struct leaving *l, int memory)
+{
+    ttp_maps_free(&l->maps);
+    bool is_known = ttp_maps_read(&l->maps, l->said->pid) && know_changes(l, memory);
+    if (is_known)
+        forget_unloaded(l);
+    return is_known;
+}
+
 /* A debugger holds all of its tasks: then bytes can be put back, and no more. */
 static bool put_back_held(struct leaving *l)
 {
@@ -394,25 +404,15 @@ static bool put_back_held(struct leaving *l)
     if (folder != NULL)
         (void)closedir(folder);
     int memory = is_held ? ttp_memory_open(l->said->pid, O_RDWR) : -1;
-    ttp_maps_free(&l->maps);
-    bool is_known = memory >= 0 && ttp_maps_read(&l->maps, l->said->pid) && know_changes(l, memory);
-    if (is_known)
-        forget_unloaded(l);
     bool is_back =
-        is_known && ttp_code_restore(memory, &l->changes, &restored) && put_late_back(memory, l);
+        memory >= 0 && look_at_maps(l, memory) && ttp_code_restore(memory, &l->changes, &restored);
+    if (is_back)
+        l->said->foreign = restored.foreign;
+    is_back = is_back && put_late_back(memory, l);
+    l->said->is_back |= is_back && l->said->foreign == 0;
     if (memory >= 0)
         (void)close(memory);
     return is_back;
-}
-
-/* What is mapped, and which of the changes are there. False: the segment is not, or another one. */
-static bool look_at_maps(struct leaving *l, int memory)
-{
-    ttp_maps_free(&l->maps);
-    bool is_known = ttp_maps_read(&l->maps, l->said->pid) && know_changes(l, memory);
-    if (is_known)
-        forget_unloaded(l);
-    return is_known;
 }
 
 /* As many pages as a stop has time for, unless it is the last one. */

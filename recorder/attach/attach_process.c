@@ -464,8 +464,8 @@ bool ttp_attach_is_over(struct ttp_attach *a)
     struct stat program;
     char *text = ttp_look_read(ttp_living_task(a->options.pid), "status");
     const char *state = text == NULL ? NULL : strstr(text, "State:");
-    bool is_over = state == NULL || state[7] == 'Z' || state[7] == 'X' ||
-                   ttp_look_number(text, "TracerPid:", 10, 0) != 0 ||
+    a->was_debugged = text != NULL && ttp_look_number(text, "TracerPid:", 10, 0) != 0;
+    bool is_over = a->was_debugged || state == NULL || state[7] == 'Z' || state[7] == 'X' ||
                    (caught_faults(text) & ~a->caught) != 0 || has_lost_segment(a) ||
                    !look_at_program(a->options.pid, &program) ||
                    program.st_ino != a->program.st_ino || program.st_dev != a->program.st_dev;
@@ -486,6 +486,7 @@ ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *coun
     ttp_stood_add(&counts->stood, &leaving.stood);
     counts->has_ended = leaving.is_gone;
     counts->is_left = !leaving.is_gone && !leaving.is_unmapped;
+    counts->was_debugged = a->was_debugged && counts->is_left && leaving.is_back;
     uint32_t there = ttp_leave_children(&a->segment, a->options.pid, (uint64_t)a->arena.st_ino);
     uint32_t called = __atomic_load_n(&a->outside.head->children_left, __ATOMIC_RELAXED);
     counts->children = there > called ? there : called;

@@ -327,6 +327,7 @@ static void fill_attached(const ttape_session *session, ttape_session_result *re
     result->left_module_count = counts->modules_left;
     result->is_segment_left = counts->is_left;
     result->can_unwind = counts->can_unwind;
+    result->was_debugged = counts->was_debugged;
 }
 
 static void fill_result(const ttape_session *session, ttape_session_result *result)

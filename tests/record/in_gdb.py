@@ -18,6 +18,32 @@ def functions():
     return " ".join(names)
 
 
+def callers():
+    """As functions(), of a program that is attached to, with registers of the outermost frame."""
+    names, frame, last = [], gdb.newest_frame(), None
+    while frame is not None:
+        if not is_stub(frame) and not (frame.name() or "").startswith("tracetape_"):
+            names.append(frame.name() or "?")
+        frame, last = frame.older(), frame
+    kept = [int(last.read_register(name)) for name in ("rsp", "rbx", "rbp", "r12", "r15")]
+    return " ".join(names), kept
+
+
+def is_called_by(wanted):
+    """The function itself is left out where it returns: gdb has an unwinder of its own there."""
+    names, kept = callers()
+    pc = gdb.newest_frame().pc()
+    is_return = bytes(gdb.selected_inferior().read_memory(pc, 1)) == b"\xc3"
+    return kept == wanted[1] and (names == wanted[0] or
+                                  is_return and names == wanted[0].partition(" ")[2])
+
+
+def print_stacks():
+    for thread in gdb.selected_inferior().threads():
+        thread.switch()
+        print("stack", callers()[0])
+
+
 def quiet(command):
     return gdb.execute(command, to_string=True)
 
@@ -83,6 +109,47 @@ def step_through():
     quiet("delete")
     set_rest(1)
     quiet("detach")
+
+
+def changes_in(attached, names):
+    """(place, stub) of each jump that an attach wrote into these functions."""
+    for address in attached.segments():
+        for at, becomes, size in attached.changes_of(address)[0]:
+            name = gdb.execute(f"info symbol {at:#x}", to_string=True).split()[0]
+            if name in names and size == 5:
+                distance = becomes >> 8 & 0xffffffff
+                yield name, at, at + 5 + (distance ^ 1 << 31) - (1 << 31)
+
+
+def step_in_stubs(names, libraries):
+    """At each window of these functions, and one of each of those: a thread that comes to it is led
+    into its stub, as by its jump, and stepped until it is out of the segment. At each instruction
+    its callers, and their registers, are the same."""
+    from gdb.command import tracetape_attached as attached
+    codes = [code for address in attached.segments() for code in attached.segment_at(address)]
+
+    def is_inside():
+        pc = gdb.newest_frame().pc()
+        return any(pc - code.start < code.size and pc >= code.start for code in codes)
+    found = {}
+    for name, at, stub in changes_in(attached, names + libraries):
+        found.setdefault(name, {})[at] = stub
+    for name, places in found.items():
+        for at in places:
+            quiet(f"tbreak *{at:#x}")
+        for _ in range(1 if name in libraries else len(places)):
+            quiet("continue")
+            wanted, steps, wrong = callers(), 0, 0
+            stub = places[gdb.newest_frame().pc()]
+            quiet("set scheduler-locking on")
+            quiet(f"set var $pc = {stub:#x}")
+            while is_inside():
+                wrong += not is_called_by(wanted)
+                steps += 1
+                quiet("stepi")
+            quiet("set scheduler-locking off")
+            print("stepped", name, steps, wrong, wanted[0].split()[-1])
+        quiet("delete")
 
 
 def feign_shadow_stack():

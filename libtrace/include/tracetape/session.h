@@ -137,6 +137,7 @@ typedef struct ttape_session_result {
     uint32_t left_module_count; /* modules that were not patched: their code is not as in files */
     bool is_segment_left;    /* memory of ours stays in it: nobody could say that it is not used */
     bool can_unwind;         /* who unwinds within it was told how to from code of ours */
+    bool was_debugged;       /* a debugger came, which ended it: its code is as it was */
     uint32_t followed_count; /* libraries that it loaded meanwhile, and that were patched then */
     uint64_t total_stop_ns;  /* all times together that it stood still */
 } ttape_session_result;

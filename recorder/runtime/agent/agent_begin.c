@@ -27,7 +27,7 @@ __asm__(".pushsection .agent_head, \"a\", @progbits\n\t.globl ttp_agent_head\n\t
         NAME(ttp_probe_joined_entry) NAME(ttp_probe_joined_tail_entry)
         NAME(ttp_library_enter_entry) NAME(ttp_library_exit_entry)
         NAME(ttp_probe_enter_valued_entry) NAME(ttp_probe_exit_valued_entry)
-        NAME(ttp_stub_enter) NAME(ttp_stub_exit) NAME(ttp_agent_answer_entry) ".long 0\n\t"
+        NAME(ttp_stub_enter) NAME(ttp_stub_exit) NAME(ttp_agent_answer_entry) NAME(ttp_agent_rows)
         ".popsection\n\t"
         /* rbx: behind the frame's first word */
         ".text\n\t.globl ttp_agent_begin\n\t.hidden ttp_agent_begin\nttp_agent_begin:\n\t"

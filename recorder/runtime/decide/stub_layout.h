@@ -109,4 +109,9 @@ enum ttp_probe_saved {
     TTP_SAVED_R12, /* to r15 */
     TTP_SAVED_R15 = TTP_SAVED_R12 + 3
 };
+
+/* tools/attach/gdb/ has these numbers, too. */
+_Static_assert(offsetof(struct ttp_probe_data, unwind_head) == 976 &&
+                   offsetof(struct ttp_area_data, unwind_head) == 3184,
+               "as gdb's file reads it");
 #endif

@@ -579,7 +579,13 @@ void tool_record_join_say(const struct tool_record_join *join, const ttape_sessi
         tool_message("calls of %u children or more that it forked meanwhile are not recorded; "
                      "those that run on are as it was",
                      result->child_count);
-    if (result->is_segment_left)
+    if (result->was_debugged)
+        tool_message(
+            "a debugger has come to process %u: recording has ended, and its code is as it "
+            "was; memory of the recorder stays in it, and does nothing, until the next "
+            "attach (stacks in gdb: tracetape-attach(1))",
+            pid);
+    else if (result->is_segment_left)
         tool_message(
             "memory of the recorder stays in process %u, and does nothing: somebody may be "
             "inside, or has changed the code; the next attach puts it back",
