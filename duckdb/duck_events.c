@@ -65,11 +65,6 @@ static ttape_status seek(struct duck_scan *scan, ttape_error *err)
     return status == TTAPE_OK ? ttape_cursor_seek_event(scan->events, scan->number, err) : status;
 }
 
-static bool is_call(ttape_event_kind kind)
-{
-    return kind == TTAPE_EVENT_ENTER || kind == TTAPE_EVENT_LEAF || kind == TTAPE_EVENT_OPEN;
-}
-
 /* Events one by one, as values come with them in no other way. */
 static ttape_status read_places(struct duck_scan *scan, size_t wanted, size_t *count,
                                 ttape_error *err)
@@ -82,15 +77,8 @@ static ttape_status read_places(struct duck_scan *scan, size_t wanted, size_t *c
         status = ttape_cursor_next(scan->events, &item, err);
         if (status != TTAPE_OK)
             break;
-        uint32_t at =
-            item.value_count == 0 || !is_call(item.event.kind)
-                ? item.value_count
-                : ttape_call_site_index(reader, item.event.site, item.values, item.value_count);
         room->events[*count] = item.event;
-        room->from[*count] =
-            at < item.value_count
-                ? ttape_reader_find_target(reader, item.event.site, item.values[at].number)
-                : TTAPE_NONE;
+        room->from[*count] = ttape_event_call_site(reader, &item);
     }
     return status;
 }

@@ -268,26 +268,11 @@ static inline bool is_chosen(const struct part *part, uint32_t site)
     return part->sites == NULL || (site < part->site_count && part->sites[site] != 0);
 }
 
-/* Where the call that an event begins was made; TTAPE_NONE: it says nothing of that. */
-static uint32_t find_place(const struct part *part, const ttape_event_item *item)
-{
-    const ttape_event *event = &item->event;
-    bool is_call = event->kind == TTAPE_EVENT_ENTER || event->kind == TTAPE_EVENT_LEAF ||
-                   event->kind == TTAPE_EVENT_OPEN;
-    if (!is_call || item->value_count == 0)
-        return TTAPE_NONE;
-    uint32_t at =
-        ttape_call_site_index(part->file->reader, event->site, item->values, item->value_count);
-    return at < item->value_count
-               ? ttape_reader_find_target(part->file->reader, event->site, item->values[at].number)
-               : TTAPE_NONE;
-}
-
 static bool put_event(struct walk *walk, struct batch *batch, const ttape_event_item *item)
 {
     const struct part *part = &walk->query.parts[walk->part];
     const ttape_event_columns to = columns_at(batch, batch->rows);
-    uint32_t place = find_place(part, item);
+    uint32_t place = ttape_event_call_site(part->file->reader, item);
     fill_words(batch_words(batch, 0) + batch->rows, part->number, 1);
     fill_words(batch_words(batch, 1) + batch->rows, walk->stream, 1);
     to.number[0] = item->number;

@@ -246,6 +246,17 @@ uint32_t ttape_call_site_index(const ttape_reader *r, uint32_t site, const ttape
     return count;
 }
 
+uint32_t ttape_event_call_site(const ttape_reader *r, const ttape_event_item *item)
+{
+    const ttape_event *event = &item->event;
+    bool is_begin = event->kind == TTAPE_EVENT_ENTER || event->kind == TTAPE_EVENT_LEAF ||
+                    event->kind == TTAPE_EVENT_OPEN;
+    uint32_t count = is_begin ? item->value_count : 0;
+    uint32_t at = ttape_call_site_index(r, event->site, item->values, count);
+    return at == count ? TTAPE_NONE
+                       : ttape_reader_find_target(r, event->site, item->values[at].number);
+}
+
 ttape_status ttape_reader_get_process(const ttape_reader *r, uint32_t process, ttape_process *out)
 {
     const struct ttp_definition_tables *d = &r->definitions;

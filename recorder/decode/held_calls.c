@@ -159,7 +159,7 @@ static void set_limits(struct ttp_encode *e, struct ttp_thread *thread,
                        struct ttp_held_event *event, uint64_t rules)
 {
     struct ttp_call_stack *stack = e->judging.is_timed ? find_stack(&thread->held) : NULL;
-    uint64_t all_ns = event->min_ns, least_ns = TTP_AS_ALL, own_ns;
+    uint64_t all_ns = event->min_ns, least_ns = TTP_TIME_OF_ALL, own_ns;
     if (stack == NULL)
         return;
     size_t around = stack->calls.count - !event->is_short;
@@ -168,14 +168,14 @@ static void set_limits(struct ttp_encode *e, struct ttp_thread *thread,
     if (around > 0)
         least_ns = calls[around - 1].min_ns;
     if (event->is_short) {
-        event->is_timed = (least_ns == TTP_AS_ALL ? all_ns : least_ns) != 0;
+        event->is_timed = (least_ns == TTP_TIME_OF_ALL ? all_ns : least_ns) != 0;
         return;
     }
     least_ns = ttp_judging_least(e, rules, &own_ns) ? own_ns : least_ns;
     calls[around].min_ns = least_ns;
     if (event->site == TTAPE_NONE)
         return;
-    event->min_ns = least_ns == TTP_AS_ALL ? all_ns : least_ns;
+    event->min_ns = least_ns == TTP_TIME_OF_ALL ? all_ns : least_ns;
     calls[around].is_judged |= event->min_ns != 0;
 }
 
@@ -509,7 +509,7 @@ ttape_status ttp_held_begin_again(struct ttp_encode *e, struct ttp_thread *threa
             *copy = (struct ttp_call){.site = call->site,
                                       .signal = call->signal,
                                       .time_ns = call->time_ns,
-                                      .min_ns = TTP_AS_ALL};
+                                      .min_ns = TTP_TIME_OF_ALL};
         }
     }
     return TTAPE_OK;

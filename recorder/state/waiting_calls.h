@@ -14,7 +14,7 @@
 struct ttp_encode;
 struct ttp_thread;
 
-#define TTP_AS_ALL UINT64_MAX /* what holds of all calls, which triggers change */
+#define TTP_TIME_OF_ALL UINT64_MAX /* a least time: that of all calls, which triggers change */
 
 /* A frame. */
 struct ttp_call {
@@ -30,7 +30,7 @@ struct ttp_call {
                                 * a call that conditions are about, whose event has this number: */
     uint64_t held;
     uint64_t triggers;         /* there: rules that wait for its end */
-    uint64_t min_ns;           /* there: the least time of what it calls, or TTP_AS_ALL */
+    uint64_t min_ns;           /* there: the least time of what it calls, or TTP_TIME_OF_ALL */
     uint32_t depth_end;        /* so many calls around one that are kept are too many; 0: what
                                 * holds of all says that */
     struct ttp_growing values; /* bytes of a message VALUES, while it waits */

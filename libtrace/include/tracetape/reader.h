@@ -261,6 +261,8 @@ typedef struct ttape_event_item {
     uint32_t value_count;
     uint64_t reserved[2];
 } ttape_event_item;
+/* The site that says where a call was made, of an event that begins one; TTAPE_NONE: none does. */
+TTAPE_API uint32_t ttape_event_call_site(const ttape_reader *reader, const ttape_event_item *item);
 
 /* The next (previous) event; TTAPE_END (which is no failure) when there is none. After a failure,
  * forward reading goes on behind the damaged partition: the failing call returns the error once.
