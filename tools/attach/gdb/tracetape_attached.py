@@ -29,6 +29,8 @@ TABLE, TABLE_KIND = struct.Struct("<IiIii"), 0x3b031b01
 OF_FUNCTIONS, OF_CALLS = 976, 3184
 PAGE, AREA_MOST, CHANGES_MOST = 4096, 1 << 30, 1 << 20
 WAIT_S, NAP_S = 2, 0.005
+# Of gdb, a full disk, or memory that is other than it was written.
+FAILURES = (gdb.error, OSError, struct.error, ValueError, OverflowError, MemoryError)
 
 
 def read(address, size):
@@ -194,16 +196,19 @@ class Attached:
             return
         self.is_busy = True # files that are told of are events, too
         self.forget(inferior.num)
+        self.told[key] = [] # it is not looked at again, whatever comes of it
         try:
-            self.told[key] = self.tell_all()
+            self.tell_all(self.told[key])
+        except FAILURES as error:
+            gdb.write(f"tracetape: stacks may end in its recorder's code: {error}\n", gdb.STDERR)
         finally:
             self.is_busy = False
 
-    def tell_all(self):
+    def tell_all(self, told):
         found = segments()
         for address in found:
             wait_for_recorder(address)
-        return [self.tell(code) for address in found for code in segment_at(address)]
+        told.extend(self.tell(code) for address in found for code in segment_at(address))
 
     def forget(self, number):
         for key in [key for key in self.told if key[0] == number]:
