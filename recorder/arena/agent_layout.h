@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
-#define TTP_AGENT_VERSION 12u
+#define TTP_AGENT_VERSION 13u
 #define TTP_AGENT_PATH    512u   /* bytes of the arena's path */
 #define TTP_AGENT_KNOWN   1024u  /* threads that were there at the attach, and are told apart */
 #define TTP_AGENT_CALLS   65536u /* of them all that were open */
@@ -26,11 +26,18 @@
 #define TTP_AGENT_RANGES  64u
 #define TTP_AGENT_NOT_YET 1 /* the result of what is not over */
 
-/* What who attaches reads of a thread: in its state the place of the innermost frame, frames of
- * these bytes behind two pages of it, and in its page the thread's id. */
+/* Threads by a hash of their control blocks; of a table with a page for each place these bits say
+ * which one. And where the arena's head has its mode. */
+#define TTP_AGENT_SLOTS   4096u
+#define TTP_AGENT_HASHED  0xfff000
+#define TTP_AGENT_MODE_AT 56
+
+/* What who attaches reads of a thread: in its page the thread's id, in its memory first the address
+ * of its state and behind a page frames of these bytes, and in its state the place of the innermost
+ * one. */
 #define TTP_AGENT_TOP_AT      8u
 #define TTP_AGENT_ID_AT       328u
-#define TTP_AGENT_FRAMES_AT   (2 * TTP_AGENT_PAGE)
+#define TTP_AGENT_FRAMES_AT   TTP_AGENT_PAGE
 #define TTP_AGENT_FRAME_BYTES 24u
 #define TTP_AGENT_FUNCTION_AT 8u                        /* in a frame, with bits above these: */
 #define TTP_AGENT_FUNCTION    ((UINT64_C(1) << 48) - 1) /* its address */
@@ -91,8 +98,7 @@ struct ttp_agent_later {
 /* What the attaching process fills in before the agent begins, and what the agent says then. */
 struct ttp_agent_shared {
     uint64_t region, region_bytes; /* first, where who knows no more finds them */
-    uint64_t states; /* of threads: state_count of state_bytes; the first one is nobody's, the
-                      * second that of all threads that are left out */
+    uint64_t states; /* memory of threads: state_count of state_bytes; the first two are nobody's */
     uint64_t pages;  /* a page for each of them, zero in forked children */
     uint32_t state_count, state_bytes, frame_count;
     uint32_t thread_id_at; /* in a thread's control block; 0: not known */

@@ -124,14 +124,18 @@ static bool has_task(const struct ttp_stop *stop, uint32_t thread_id)
 static bool add_frames(struct ttp_points *points, const struct ttp_stop *stop,
                        const struct ttp_segment *segment, uint32_t number)
 {
-    uint64_t state = segment->at + segment->states + (uint64_t)number * segment->state_bytes;
-    uint64_t page = segment->at + segment->pages + (uint64_t)number * TTP_PAGE, top = 0;
-    uint64_t from = state + TTP_AGENT_FRAMES_AT, most = segment->frame_count;
+    uint64_t memory = segment->at + segment->states + (uint64_t)number * segment->state_bytes;
+    uint64_t page = segment->at + segment->pages + (uint64_t)number * TTP_PAGE, state = 0, top = 0;
+    uint64_t from = memory + TTP_AGENT_FRAMES_AT, most = segment->frame_count;
     uint32_t thread_id = 0;
-    if (!ttp_memory_read(stop->memory, page + TTP_AGENT_ID_AT, &thread_id, sizeof thread_id) ||
+    if (!ttp_memory_read(stop->memory, page + TTP_AGENT_ID_AT, &thread_id, sizeof thread_id))
+        return false;
+    if (thread_id == 0 || !has_task(stop, thread_id))
+        return true;
+    if (!ttp_memory_read(stop->memory, memory, &state, sizeof state) ||
         !ttp_memory_read(stop->memory, state + TTP_AGENT_TOP_AT, &top, sizeof top))
         return false;
-    if (thread_id == 0 || !has_task(stop, thread_id) || top - from >= most * TTP_AGENT_FRAME_BYTES)
+    if (top - from >= most * TTP_AGENT_FRAME_BYTES)
         return true;
     size_t bytes = top - from + TTP_AGENT_FRAME_BYTES;
     uint8_t *frames = malloc(bytes);

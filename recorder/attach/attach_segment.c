@@ -36,7 +36,7 @@ void ttp_segment_lay(struct ttp_segment *s, const struct ttp_segment_wish *wish,
                              .frame_count = FRAMES,
                              .block_count = blocks};
     s->state_bytes =
-        (uint32_t)(2 * TTP_PAGE + ttp_page_up((uint64_t)FRAMES * TTP_AGENT_FRAME_BYTES));
+        (uint32_t)(TTP_AGENT_FRAMES_AT + ttp_page_up((uint64_t)FRAMES * TTP_AGENT_FRAME_BYTES));
     s->memory_at = wish->has_values ? s->state_bytes : 0;
     s->state_bytes += wish->has_values ? TTP_AGENT_MEMORY : 0;
     s->states = ttp_page_up(head->image_bytes);

@@ -76,7 +76,7 @@ def check_steps(checks, program, trace, data):
                             f"python step_in_stubs({STEPPED}, {WAITS})", options=("--syscalls",))
     steps = [line.split()[1:] for line in told.splitlines() if line.startswith("stepped ")]
     checks.equal({name for name, *_ in steps}, set(STEPPED + WAITS), f"steps: {told[-600:]}")
-    wrong = [each for each in steps if int(each[1]) < 20 or each[2] != "0" or
+    wrong = [each for each in steps if int(each[1]) < 15 or each[2] != "0" or
              each[3] not in ("main", "clone", "clone3")]
     checks.equal(wrong, [], "steps: stacks")
 

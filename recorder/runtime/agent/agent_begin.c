@@ -19,7 +19,7 @@
 #define NAME(name)     DISTANCE(#name)
 __asm__(".pushsection .agent_head, \"a\", @progbits\n\t.globl ttp_agent_head\n\t"
         ".hidden ttp_agent_head\nttp_agent_head:\n\t"
-        ".quad 0x746e656761707474\n\t.long 12, 96\n\t"
+        ".quad 0x746e656761707474\n\t.long 13, 96\n\t"
         /* clang-format off */
         NAME(ttp_agent_code_end) NAME(ttp_agent_end) NAME(ttp_agent_file_end)
         NAME(ttp_agent_begin) NAME(ttp_agent_shared) NAME(ttp_arena)

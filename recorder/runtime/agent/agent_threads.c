@@ -9,21 +9,23 @@
 #include "recorder/runtime/hot.h"
 #include "recorder/runtime/patch/patch.h"
 
-#define LOOKS    64u        /* for a slot */
-#define LEFT_OUT 1u         /* the state of threads that were not named */
-#define OWN_MOST (8u << 20) /* of a thread's stack */
+#define LOOKS     64u        /* for a slot */
+#define LEFT_OUT  1u         /* the number of threads that were not named */
+#define STACKS_AT 64u        /* in a thread's memory, behind where its state is */
+#define OWN_MOST  (8u << 20) /* of a thread's stack */
 
 struct ttp_agent_shared ttp_agent_shared __attribute__((aligned(64)));
 struct ttp_agent_wiped ttp_agent_wiped __attribute__((aligned(4096)));
 struct ttp_thread_page ttp_page_unusable = {.gate = TTP_GATE_UNUSABLE};
 static struct ttp_thread_page page_left_out = {.gate = TTP_GATE_RECORDER_THREAD};
+struct ttp_agent_own ttp_agent_states[TTP_AGENT_SLOTS] __attribute__((aligned(4096)));
+static struct ttp_thread_state nobody, left_out; /* without memory */
 struct ttp_runtime_process ttp_process = {.state = TTP_PROCESS_ON, .avoids_system_calls = 1};
 union ttp_arena_page ttp_arena
     __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {.head = {.mode = TTP_MODE_STOPPED}};
 
-_Static_assert(sizeof(struct ttp_thread_state) <= TTP_AGENT_PAGE, "it has a page");
-_Static_assert(sizeof(struct ttp_stacks) <= TTP_AGENT_PAGE, "and so have stacks");
-_Static_assert(sizeof(struct ttp_thread_page) <= TTP_AGENT_PAGE, "and the thread's page");
+_Static_assert(STACKS_AT + sizeof(struct ttp_stacks) <= TTP_AGENT_FRAMES_AT, "they have a page");
+_Static_assert(sizeof(struct ttp_thread_page) <= TTP_AGENT_PAGE, "and so has the thread's page");
 _Static_assert(offsetof(struct ttp_thread_state, top) == TTP_AGENT_TOP_AT &&
                    offsetof(struct ttp_thread_page, thread_id) == TTP_AGENT_ID_AT &&
                    sizeof(struct ttp_runtime_frame) == TTP_AGENT_FRAME_BYTES &&
@@ -31,11 +33,13 @@ _Static_assert(offsetof(struct ttp_thread_state, top) == TTP_AGENT_TOP_AT &&
                    TTP_FRAME_ADDRESS == TTP_AGENT_FUNCTION,
                "who attaches reads them");
 _Static_assert(sizeof(struct ttp_agent_wiped) % TTP_AGENT_PAGE == 0, "whole pages are wiped");
+_Static_assert(sizeof(struct ttp_agent_own) == TTP_AGENT_PAGE &&
+                   offsetof(struct ttp_arena_head, mode) == TTP_AGENT_MODE_AT && TTP_MODE_ON == 1,
+               "as the hooks' entries have it");
 
-static inline __attribute__((always_inline)) struct ttp_thread_state *state_at(uint32_t number)
+static uint8_t *memory_at(uint32_t number)
 {
-    return (struct ttp_thread_state *)(ttp_agent_shared.states +
-                                       (uint64_t)number * ttp_agent_shared.state_bytes);
+    return (uint8_t *)(ttp_agent_shared.states + (uint64_t)number * ttp_agent_shared.state_bytes);
 }
 
 static uint64_t read_clock(void) { return ttp_tsc(); }
@@ -58,9 +62,8 @@ static void take_callers(const struct ttp_agent_module *modules)
 void ttp_agent_ready(void)
 {
     const struct ttp_agent_shared *shared = &ttp_agent_shared;
-    struct ttp_thread_state *nobody = (struct ttp_thread_state *)shared->states;
-    nobody->page = &ttp_page_unusable;
-    state_at(LEFT_OUT)->page = &page_left_out;
+    nobody.page = &ttp_page_unusable;
+    left_out.page = &page_left_out;
     ttp_agent_shared.next_state = LEFT_OUT;
     ttp_process.page = &ttp_agent_wiped.process;
     ttp_process.page->process_id = shared->process_id;
@@ -114,11 +117,11 @@ static void end_stream(struct ttp_thread_state *state)
                                           __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-static void begin_state(uint32_t number)
+static void begin_state(struct ttp_thread_state *state, uint32_t number)
 {
-    struct ttp_thread_state *state = state_at(number);
     struct ttp_thread_page *page =
         (struct ttp_thread_page *)(ttp_agent_shared.pages + (uint64_t)number * TTP_AGENT_PAGE);
+    *(struct ttp_thread_state **)memory_at(number) = state;
     if (state->page != NULL)
         end_stream(state);
     *state = (struct ttp_thread_state){.page = page, .cursor = TTP_NO_BLOCK};
@@ -134,24 +137,32 @@ static bool is_left_out(uint32_t thread_id)
     return count != 0;
 }
 
+static struct ttp_thread_state *state_of(const struct ttp_agent_slot *slot)
+{
+    return &ttp_agent_states[slot - ttp_agent_wiped.slots].state;
+}
+
 /* Of one that was just taken for the thread; another thread cannot have its control block. */
 static struct ttp_thread_state *begin_slot(struct ttp_agent_slot *slot, uint32_t thread_id)
 {
+    struct ttp_thread_state *state = state_of(slot);
     if (is_left_out(thread_id)) {
         slot->number = LEFT_OUT;
+        state->page = &page_left_out;
     } else if (slot->number <= LEFT_OUT) {
         uint64_t number = __atomic_add_fetch(&ttp_agent_shared.next_state, 1, __ATOMIC_RELAXED);
         if (number >= ttp_agent_shared.state_count)
-            return state_at(0);
-        begin_state((uint32_t)number);
+            return &nobody;
+        begin_state(state, (uint32_t)number);
         slot->number = (uint32_t)number;
     } else {
-        begin_state(slot->number);
+        begin_state(state, slot->number);
     }
-    slot->state = state_at(slot->number);
     TTP_SIGNAL_FENCE();
     slot->thread_id = thread_id;
-    return slot->state;
+    TTP_SIGNAL_FENCE();
+    slot->key = slot->taken_by;
+    return state;
 }
 
 /* Each child counts once: how many they are is said at the end. */
@@ -173,22 +184,23 @@ static __attribute__((noinline)) struct ttp_thread_state *find_slowly(void)
     if (ttp_agent_wiped.process.image == 0)
         count_child();
     if (ttp_agent_wiped.process.image == 0 || ttp_thread_block() != block)
-        return state_at(0);
+        return &nobody;
     if (ttp_agent_shared.has_begun == 0)
-        return state_at(LEFT_OUT);
-    uint64_t first = (uint64_t)(ttp_agent_slot_of(block) - ttp_agent_wiped.slots);
+        return &left_out;
+    uint64_t first = (uint64_t)(ttp_agent_own_of(block) - ttp_agent_states);
     for (uint32_t i = 0; i < LOOKS; i++) {
         struct ttp_agent_slot *slot = &ttp_agent_wiped.slots[(first + i) % TTP_AGENT_SLOTS];
         uint64_t seen = 0;
-        if (slot->key != key &&
-            (slot->key != 0 || !__atomic_compare_exchange_n(&slot->key, &seen, key, false,
-                                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
+        if (slot->taken_by != key &&
+            (slot->taken_by != 0 ||
+             !__atomic_compare_exchange_n(&slot->taken_by, &seen, key, false, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_RELAXED)))
             continue;
         uint32_t thread_id = id_in(block);
-        return slot->thread_id == thread_id && slot->state != NULL ? slot->state
-                                                                   : begin_slot(slot, thread_id);
+        return slot->key == key && slot->thread_id == thread_id ? state_of(slot)
+                                                                : begin_slot(slot, thread_id);
     }
-    return state_at(0);
+    return &nobody;
 }
 
 struct ttp_thread_state *ttp_agent_thread(void)
@@ -271,8 +283,10 @@ static void begin_memory(uint64_t at, const struct ttp_agent_known *known)
 static void open_stacks(uintptr_t sp, const struct ttp_agent_known *known)
 {
     struct ttp_thread_state *own = &ttp_thread;
-    uint8_t *memory = (uint8_t *)own;
-    struct ttp_stacks *stacks = (struct ttp_stacks *)(memory + TTP_AGENT_PAGE);
+    const struct ttp_agent_own *home =
+        (struct ttp_agent_own *)((uint8_t *)own - offsetof(struct ttp_agent_own, state));
+    uint8_t *memory = memory_at(ttp_agent_wiped.slots[home - ttp_agent_states].number);
+    struct ttp_stacks *stacks = (struct ttp_stacks *)(memory + STACKS_AT);
     stacks->frame_count = ttp_agent_shared.frame_count;
     ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + TTP_AGENT_FRAMES_AT),
                     stacks->frame_count);

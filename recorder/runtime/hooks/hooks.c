@@ -330,6 +330,28 @@ void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         leave(function, call_site, sp);
 }
 
+#ifdef TTP_AGENT
+void ttp_agent_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp, uint64_t block,
+                     struct ttp_agent_own *place)
+{
+    struct ttp_thread_state *own = ttp_agent_state_in(place, block);
+    if (TTP_UNLIKELY(own == NULL))
+        probe_enter_unfound(function, call_site, sp);
+    else
+        probe_enter_on(own, function, call_site, sp);
+}
+
+void ttp_agent_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp, uint64_t block,
+                    struct ttp_agent_own *place)
+{
+    struct ttp_thread_state *own = ttp_agent_state_in(place, block);
+    if (TTP_UNLIKELY(own == NULL))
+        leave_unfound(function, call_site, sp);
+    else
+        leave_on(own, function, call_site, sp);
+}
+#endif
+
 /* One that was jumped to returns for the one that jumped. */
 static inline bool is_within(const struct ttp_runtime_frame *top, uintptr_t call_site, uintptr_t sp)
 {

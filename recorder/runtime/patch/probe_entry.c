@@ -22,6 +22,9 @@
  * pop: the rule has only operations that all unwinders know, valgrind's among them.
  */
 #include "recorder/runtime/patch/probe.h"
+#ifdef TTP_AGENT
+#include "recorder/arena/agent_layout.h"
+#endif
 
 /* r, from a register and how far below P - 144 it is: breg; deref; const1s -128; and.
  * rip: r; deref; r; + 4; deref; const1u 56; shr; plus. */
@@ -39,11 +42,13 @@
 #define FRAME                                                                                      \
     ".cfi_signal_frame\n\t.cfi_def_cfa %rsp, 144\n\t.cfi_offset %rdi, -136\n\t" CALLER("0")
 
-#define SAVE                                                                                       \
+#define SAVE SAVE_AND("", "", "")
+#define SAVE_AND(then, with_rcx, with_r8)                                                          \
     PUSH("rax", "8")                                                                               \
-    "lahf\n\tseto %al\n\tpushq %rax\n\t" PUSHED("8", "16") PUSH("rcx", "24") PUSH("rdx", "32")     \
-        PUSH("rsi", "40") PUSH("r8", "48") PUSH("r9", "56") PUSH("r10", "64") PUSH("r11", "72")    \
-            PUSH("rbp", "80")
+    "lahf\n\tseto %al\n\tpushq %rax\n\t" PUSHED("8", "16") then PUSH("rcx", "24")                  \
+        with_rcx PUSH("rdx", "32") PUSH("rsi", "40") PUSH("r8", "48") with_r8 PUSH("r9", "56")     \
+            PUSH("r10", "64") PUSH("r11", "72") PUSH("rbp", "80")
+#define RESTORE_RAX "popq %rax\n\t" PUSHED("-8", "8") "addb $127, %al\n\tsahf\n\t" POP("rax", "0")
 #define RESTORE                                                                                    \
     POP("rbp", "72")                                                                               \
     POP("r11", "64")                                                                               \
@@ -52,19 +57,38 @@
     POP("r8", "40")                                                                                \
     POP("rsi", "32")                                                                               \
     POP("rdx", "24")                                                                               \
-    POP("rcx", "16")                                                                               \
-    "popq %rax\n\t" PUSHED("-8", "8") "addb $127, %al\n\tsahf\n\t" POP("rax", "0")
+    POP("rcx", "16") RESTORE_RAX
 
-#define ENTRY(name, hook)            ENTRY_WITH(name, "", hook)
-#define ENTRY_WITH(name, more, hook) ENTRY_THEN(name, more, hook, "")
-#define ENTRY_THEN(name, more, hook, then)                                                         \
+#define ENTRY(name, hook)                  ENTRY_WITH(name, "", hook)
+#define ENTRY_WITH(name, more, hook)       ENTRY_THEN(name, more, hook, "")
+#define ENTRY_THEN(name, more, hook, then) ENTRY_BY(name, SAVE, more, hook, then, "")
+#define ENTRY_BY(name, save, more, hook, then, behind)                                             \
     ".p2align 5\n\t.globl " name "\n\t.hidden " name "\n\t.type " name ", @function\n" name        \
-    ":\n\t.cfi_startproc simple\n\t" FRAME SAVE                                                    \
+    ":\n\t.cfi_startproc simple\n\t" FRAME save                                                    \
     "movq %rsp, %rbp\n\t.cfi_def_cfa_register %rbp\n\t" CALLER_AT(                                 \
         "0x76", "80") "leaq 224(%rbp), %rdx\n\tmovq (%rdx), %rsi\n\t" more                         \
                       "andq $-16, %rsp\n\tcall " hook "\n\t" then                                  \
-                      "movq %rbp, %rsp\n\t.cfi_def_cfa_register %rsp\n\t" RESTORE                  \
-                      "ret\n\t.cfi_endproc\n\t.size " name ", . - " name "\n\t"
+                      "movq %rbp, %rsp\n\t.cfi_def_cfa_register %rsp\n\t" RESTORE "ret\n\t" behind \
+                      ".cfi_endproc\n\t.size " name ", . - " name "\n\t"
+
+#ifdef TTP_AGENT
+/* The agent's two hot hooks are told where the thread's state may be, and not called while nothing
+ * is recorded: rcx is the control block, r8 that place. The clock would wait for them, so they are
+ * asked for as soon as they have a register. */
+#define NUMBER(number) #number
+#define TEXT(name)     NUMBER(name)
+#define IS_OFF                                                                                     \
+    ".cfi_remember_state\n\tcmpl $1, ttp_arena + " TEXT(TTP_AGENT_MODE_AT) "(%rip)\n\tjne 9f\n\t"
+#define BLOCK "movq %fs:0, %rcx\n\tleaq ttp_agent_states(%rip), %rax\n\t"
+#define PLACE                                                                                      \
+    "movl %ecx, %r8d\n\tshrl $9, %r8d\n\taddl %ecx, %r8d\n\tandl $" TEXT(                          \
+        TTP_AGENT_HASHED) ", %r8d\n\taddq %rax, %r8\n\t"
+#define WAY_BACK ".cfi_restore_state\n9:\n\t" RESTORE_RAX "ret\n\t"
+#define HOT_ENTRY(name, hook, agent_hook)                                                          \
+    ENTRY_BY(name, SAVE_AND(IS_OFF, BLOCK, PLACE), "", agent_hook, "", WAY_BACK)
+#else
+#define HOT_ENTRY(name, hook, agent_hook) ENTRY(name, hook)
+#endif
 
 #define KEEP(number, below) "movsd %xmm" #number ", -" #below "(%rbp)\n\t"
 #define FLOATS                                                                                     \
@@ -79,11 +103,11 @@
             KEEP(12, 32) KEEP(13, 24) KEEP(14, 16) KEEP(15, 8) KEEP_WORD(rbx, 136)                 \
                 KEEP_WORD(r12, 144) KEEP_WORD(r13, 152) KEEP_WORD(r14, 160) KEEP_WORD(r15, 168)
 
-__asm__(".text\n\t" ENTRY("ttp_probe_enter_entry", "ttp_probe_enter") ENTRY("ttp_probe_exit_entry",
-                                                                            "ttp_probe_exit")
-            ENTRY("ttp_probe_joined_entry", "ttp_probe_joined") ENTRY("ttp_probe_inlined_entry",
-                                                                      "ttp_probe_inlined")
-                ENTRY("ttp_library_enter_entry", "ttp_library_enter")
+__asm__(".text\n\t" HOT_ENTRY("ttp_probe_enter_entry", "ttp_probe_enter", "ttp_agent_enter")
+            HOT_ENTRY("ttp_probe_exit_entry", "ttp_probe_exit",
+                      "ttp_agent_exit") ENTRY("ttp_probe_joined_entry", "ttp_probe_joined")
+                ENTRY("ttp_probe_inlined_entry",
+                      "ttp_probe_inlined") ENTRY("ttp_library_enter_entry", "ttp_library_enter")
                     ENTRY("ttp_library_exit_entry", "ttp_library_exit")
                         ENTRY("ttp_probe_tail_entry", "ttp_probe_tail")
                             ENTRY("ttp_probe_joined_tail_entry", "ttp_probe_joined_tail")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import gdb
 
-MAGIC, VERSION = b"ttpagent", 12
+MAGIC, VERSION = b"ttpagent", 13
 HEAD = struct.Struct("<8sII I 12x I 52x I") # magic, version, bytes; code; shared; rows
 REGION, AREAS_AT, AREAS = struct.Struct("<QQ"), 648, 32
 CHANGES = struct.Struct("<48x QQ I 4x Q") # where they are, -, how many; which is put back last
