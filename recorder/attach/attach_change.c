@@ -19,6 +19,9 @@ static const char no_answers[] =
     "its C library cannot tell unwinders of what its system calls go through (glibc from 2.35 on "
     "can): tracetape syscalls --attach records them by ptrace";
 
+static const char is_another[] =
+    "meanwhile it has ended, executed another program, got a handler of faults or a debugger";
+
 const char *ttp_attach_put(struct ttp_attach *a,
                            const char *(*put)(struct ttp_attach *a, int memory))
 {
@@ -83,7 +86,7 @@ static bool lead_out(const struct ttp_attach *a, struct ttp_stop *stop)
     struct ttp_agent_range code[TTP_AGENT_AREAS];
     size_t count = 1;
     code[0] = (struct ttp_agent_range){a->segment.at, a->segment.at + a->segment.bytes};
-    for (uint32_t i = 0; i < t->cluster_count; i++)
+    for (uint32_t i = 1; i < t->cluster_count; i++) /* the first one is in the segment */
         if (t->areas[i].bytes != 0)
             code[count++] =
                 (struct ttp_agent_range){t->areas[i].at, t->areas[i].at + t->areas[i].bytes};
@@ -93,6 +96,8 @@ static bool lead_out(const struct ttp_attach *a, struct ttp_stop *stop)
 static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool tells)
 {
     struct ttp_points points = {.targets = a->now};
+    if (!ttp_segment_is_there(&a->segment, stop->memory))
+        return "it has executed another program";
     ttp_calls_move(a->now, stop);
     bool is_known = ttp_points_find(&points, stop, &a->maps);
     if (!is_known) /* a stack that is new */
@@ -123,6 +128,8 @@ static ttape_status change_all(struct ttp_attach *a, bool tells, ttape_error *er
         const char *why = NULL;
         if (turn != 0)
             ttp_attach_pause(stood);
+        if (turn != 0 && ttp_attach_is_over(a))
+            return ttp_attach_refuse_it(a, is_another, err);
         if (tells) /* threads are noted then */
             a->name_count = ttp_threads_names(a->names, a->options.pid);
         TTP_TRY(ttp_stop_all(&stop, a->options.pid, &a->counts->stood, err));

@@ -17,8 +17,9 @@
 #define HEAP_ROOM  UINT64_C(0x40000000)  /* that brk may grow into, where there is a choice */
 #define STACK_ROOM UINT64_C(0x200000000) /* that a stack may grow into, always */
 #define LOWEST     UINT64_C(0x10000)
-#define TOLD       512u                /* pages at a time */
-#define HAS_MEMORY (UINT64_C(3) << 62) /* of a word on a page: it is there, or swapped */
+#define HIGHEST    UINT64_C(0x7ffffff00000) /* behind it is what is the kernel's */
+#define TOLD       512u                     /* pages at a time */
+#define HAS_MEMORY (UINT64_C(3) << 62)      /* of a word on a page: it is there, or swapped */
 
 static bool add_map(struct ttp_maps *maps, const struct ttp_map *map)
 {
@@ -119,7 +120,8 @@ uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high
     for (size_t i = 0; i <= maps->count; i++) {
         const struct ttp_map *before = i == 0 ? NULL : &maps->list[i - 1];
         uint64_t start = before == NULL ? LOWEST : before->end + APART;
-        uint64_t end = i == maps->count ? UINT64_C(0x7ffffff00000) : maps->list[i].start;
+        uint64_t end =
+            i == maps->count || maps->list[i].start > HIGHEST ? HIGHEST : maps->list[i].start;
         bool is_heap = before != NULL && strcmp(before->path, "[heap]") == 0;
         bool is_stack = i < maps->count && strcmp(maps->list[i].path, "[stack]") == 0;
         uint64_t apart = is_stack ? STACK_ROOM : APART;

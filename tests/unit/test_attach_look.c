@@ -145,6 +145,22 @@ START_TEST(test_below_stack)
 }
 END_TEST
 
+/* Nothing is random: what lies behind the stack is the kernel's. */
+START_TEST(test_place_below_kernel)
+{
+    char none[] = "", heap[] = "[heap]", stack[] = "[stack]";
+    struct ttp_map list[] = {
+        {.start = 0x555555559000, .end = 0x555555600000, .path = heap},
+        {.start = 0x7ffff7dcc000, .end = 0x7ffff7fff000, .path = none},
+        {.start = 0x7ffffffde000, .end = 0x7ffffffff000, .path = stack},
+        {.start = UINT64_C(0xffffffffff600000), .end = UINT64_C(0xffffffffff601000), .path = none},
+    };
+    const struct ttp_maps maps = {.list = list, .count = 4};
+    uint64_t at = ttp_maps_place(&maps, list[1].start, list[1].end, MIB);
+    ck_assert(at != 0 && at + MIB < list[1].start);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("attach_look");
@@ -153,6 +169,7 @@ int main(void)
     tcase_add_test(tests, test_rules);
     tcase_add_test(tests, test_mappings);
     tcase_add_test(tests, test_places);
+    tcase_add_test(tests, test_place_below_kernel);
     tcase_add_test(tests, test_below_stack);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
