@@ -368,6 +368,7 @@ class Program:
     refused: str = ""  # in these words
     is_filter: bool = False  # asked by its own input and output
     makes_code: bool = False
+    waits: bool = False  # for children of vfork, in the kernel, where nobody can stop it
     ask: object = lambda _: True
     environment: dict = field(default_factory=dict)
 
@@ -403,7 +404,8 @@ PROGRAMS = {
     "node": Program(server_soak.node, Http(NODE), makes_code=True),
     "python3": Program(script("python3", "server.py", PYTHON), Http(SORTED)),
     "python3 forks": Program(script("python3", "forks.py", FORKS), Lines(
-        number_line, lambda n: f"{(4950 * n % 251, n, n * 2)[n % 3]}\n"), is_filter=True),
+        number_line, lambda n: f"{(4950 * n % 251, n, n * 2)[n % 3]}\n"), is_filter=True,
+        waits=True),
     "ruby": Program(script("ruby", "server.rb", RUBY), Lines(
         number_line, lambda n: f"{sorted(LIST)[n % 200]},{'odd' if n % 2 else 'even'}\n")),
     "php": Program(php, Once(Http(SORTED)), connections=2),
