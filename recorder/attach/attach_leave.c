@@ -415,7 +415,7 @@ static bool put_back_held(struct leaving *l)
     return is_back;
 }
 
-/* As many pages as a stop has time for, unless it is the last one. */
+/* A stop puts back as many pages as it has time for, the last one all. */
 static bool put_some_back(const struct ttp_stop *stop, struct leaving *l,
                           struct ttp_restored *restored)
 {

@@ -292,7 +292,7 @@ static void set_done_aside(struct ttp_choosing *c)
         qsort(c->picks, c->count, sizeof *c->picks, compare_picks);
 }
 
-/* Once for each; *is_over: the process cannot be stopped, and what was done stays. */
+/* Each is changed once; *is_over: the process cannot be stopped, and what was done stays. */
 static ttape_status change_all(struct ttp_choosing *c, bool is_first, bool *is_over,
                                ttape_error *err)
 {

@@ -361,7 +361,7 @@ static uint32_t function_end(const struct ttp_target *target, uint32_t from)
     return end;
 }
 
-/* As many functions, whole ones, as have so many pages. */
+/* A stop is for as many functions, whole ones, as have so many pages. */
 static void limit_target(struct ttp_target *target, uint32_t *pages)
 {
     uint64_t page = 0;
