@@ -540,15 +540,15 @@ def test_kills(checks, work):
 
 
 def test_stops(checks, work):
-    """A thread makes a call in two steps, or the agent runs once; the recorder is near it."""
-    program, said = Program(["threads", "2"]), work / "stops"
-    attached = recorder(program.pid, work / "stops.ttape", LD_PRELOAD=str(kill_library()),
-                        STOPS_SAID=str(said))
+    """A thread makes calls in two steps, then the agent runs once; the recorder is near it."""
+    program, said, library = Program(["threads", "2"]), work / "stops", str(kill_library())
+    attached = recorder(program.pid, work / "a.ttape", LD_PRELOAD=library, STOPS_SAID=str(said))
     until("a recording", lambda: has_events(attached))
     until("any processor", lambda: os.sched_getaffinity(attached.pid) == os.sched_getaffinity(0))
     checks.that("is as it was" in leave(attached, program, ""), "stops: it is not left")
     steps, near = zip(*(map(int, line.split()) for line in said.read_text().splitlines()))
-    checks.equal((set(steps), steps.count(1), set(near)), ({0, 1, 2}, 1, {1}), f"steps: {steps}")
+    first = steps[:steps.index(1) + 1] # later who is in a hook may be led out
+    checks.equal((set(first), set(near)), ({0, 1, 2}, {1}), f"steps: {steps}")
     checks.equal(program.end(), (0, "right\n", ""), "stops: its answers")
 
 
