@@ -32,6 +32,13 @@
 #define TTP_AGENT_HASHED  0xfff000
 #define TTP_AGENT_MODE_AT 56
 
+/* The hooks' entries do the same in their own words. */
+static inline uint32_t ttp_agent_place(uint64_t block)
+{
+    uint32_t low = (uint32_t)block;
+    return (low + (low >> 9)) & TTP_AGENT_HASHED;
+}
+
 /* What who attaches reads of a thread: in its page the thread's id, in its memory first the address
  * of its state and behind a page frames of these bytes, and in its state the place of the innermost
  * one. */

@@ -87,13 +87,10 @@ static void put(struct run *run, uint8_t *bytes, const struct ttp_change *change
 }
 
 /* False: it is not as it was decided for. */
-static bool change_run(struct run *run, uint8_t *bytes, const struct ttp_changes *changes,
-                       const bool *skip)
+static bool change_run(struct run *run, uint8_t *bytes, const struct ttp_changes *changes)
 {
     for (uint32_t i = run->from; i < run->end; i++) {
         const struct ttp_change *change = &changes->list[i];
-        if (skip != NULL && skip[i])
-            continue;
         if (bytes_in(run, bytes, change) != change->was)
             return false;
         put(run, bytes, change, change->becomes);
@@ -101,14 +98,14 @@ static bool change_run(struct run *run, uint8_t *bytes, const struct ttp_changes
     return true;
 }
 
-bool ttp_code_apply(int memory, const struct ttp_changes *changes, const bool *skip)
+bool ttp_code_apply(int memory, const struct ttp_changes *changes)
 {
     uint8_t bytes[RUN_MOST * TTP_PAGE];
     struct ttp_restored restored;
     struct run run = {.end = 0};
     while (run.end < changes->count) {
         run = find_run(changes, run.end, RUN_MOST);
-        if (read_run(memory, &run, bytes) && change_run(&run, bytes, changes, skip) &&
+        if (read_run(memory, &run, bytes) && change_run(&run, bytes, changes) &&
             write_run(memory, &run, bytes))
             continue;
         const struct ttp_changes before = {.list = changes->list, .count = run.end};

@@ -335,10 +335,9 @@ void ttp_calls_return(struct ttp_stop *stop, const struct ttp_agent_module *modu
 /* -- attach_code.c: bytes of code, page by page -- */
 
 void ttp_changes_sort(struct ttp_changes *changes); /* by address */
-/* The list is sorted by address. Each page is written whole or not at all. `skip`: of each, or
- * NULL. False: something else is there than was, or it cannot be written: what was changed is put
- * back. */
-bool ttp_code_apply(int memory, const struct ttp_changes *changes, const bool *skip);
+/* The list is sorted by address. Each page is written whole or not at all. False: something else is
+ * there than was, or it cannot be written: what was changed is put back. */
+bool ttp_code_apply(int memory, const struct ttp_changes *changes);
 /* The first change behind so many pages of them. */
 uint32_t ttp_code_pages_end(const struct ttp_changes *changes, uint32_t from, uint32_t pages);
 struct ttp_restored {

@@ -215,7 +215,7 @@ static bool change_some(struct ttp_choosing *c, int memory)
         if (!c->skip[i])
             c->changes.list[c->changes.count++] = c->picks[i].change;
     ttp_changes_sort(&c->changes);
-    return ttp_code_apply(memory, &c->changes, NULL);
+    return ttp_code_apply(memory, &c->changes);
 }
 
 static void note_done(struct ttp_choosing *c)

@@ -371,9 +371,10 @@ static bool is_among(const struct ttp_agent_range *ranges, size_t count, uint64_
     return i < count;
 }
 
-/* Of many threads on few processors only some run between two stops; so that takes a quarter of the
- * stop more, and for each thread as much as its own share is. A process that a signal has stopped
- * does not go on between stops: there it takes as long as it takes. */
+/* A task that is inside goes on alone until it is out, and stands there. Of many threads on few
+ * processors only some run between two stops; so that takes a quarter of the stop more, and for
+ * each thread as much as its own share is. A process that a signal has stopped does not go on
+ * between stops: there it takes as long as it takes. */
 bool ttp_stop_lead_out(struct ttp_stop *stop, const struct ttp_agent_range *code, size_t count)
 {
     uint64_t now = ttp_attach_now_ns();

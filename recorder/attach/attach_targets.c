@@ -468,7 +468,7 @@ static bool change_target(struct ttp_target *target, int memory)
         if (!target->skip[target->order[i].change])
             turn.list[turn.count++] = all->list[target->order[i].change];
     ttp_changes_sort(&turn);
-    if (!ttp_code_apply(memory, &turn, NULL))
+    if (!ttp_code_apply(memory, &turn))
         return false;
     for (; target->next < target->turn_end; target->next++) {
         uint32_t change = target->order[target->next].change;

@@ -161,6 +161,24 @@ START_TEST(test_place_below_kernel)
 }
 END_TEST
 
+/* Stacks of threads lie in a row, with a page that guards each, or without. */
+START_TEST(test_places_of_threads)
+{
+    static const uint32_t pages[] = {0x10,  0x11,  0x40,  0x41,  0x80,  0x81,  0x100, 0x101,
+                                     0x200, 0x201, 0x400, 0x401, 0x800, 0x801, 0x802, 0x1000};
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        bool is_taken[TTP_AGENT_SLOTS] = {false};
+        for (uint64_t thread = 0; thread < 200; thread++) {
+            uint64_t block = 0x7f12345676c0 - thread * pages[i] * TTP_AGENT_PAGE;
+            uint32_t place = ttp_agent_place(block) / TTP_AGENT_PAGE;
+            ck_assert_uint_lt(place, TTP_AGENT_SLOTS);
+            ck_assert_msg(!is_taken[place], "two threads, %#x pages apart", pages[i]);
+            is_taken[place] = true;
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("attach_look");
@@ -170,6 +188,7 @@ int main(void)
     tcase_add_test(tests, test_mappings);
     tcase_add_test(tests, test_places);
     tcase_add_test(tests, test_place_below_kernel);
+    tcase_add_test(tests, test_places_of_threads);
     tcase_add_test(tests, test_below_stack);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

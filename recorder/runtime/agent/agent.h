@@ -48,12 +48,10 @@ void ttp_agent_memory_begin(uint64_t at, const struct ttp_agent_range *stack);
 /* agent_threads.c: all is mapped. */
 void ttp_agent_ready(void);
 
-/* Where a thread is looked for first: the hooks' entries do the same in their own words. Of 200
- * threads whose stacks lie in a row, of any usual size, no two meet. */
+/* Where a thread is looked for first. */
 static inline struct ttp_agent_own *ttp_agent_own_of(uint64_t block)
 {
-    uint32_t low = (uint32_t)block;
-    return &ttp_agent_states[((low + (low >> 9)) & TTP_AGENT_HASHED) / TTP_AGENT_PAGE];
+    return &ttp_agent_states[ttp_agent_place(block) / TTP_AGENT_PAGE];
 }
 
 /* The state of the thread where it is the one that the slot is of; else NULL. */
